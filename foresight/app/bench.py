@@ -1,0 +1,24 @@
+"""`foresight bench`: measure speed on this machine; each subject is a module of its own."""
+
+import importlib
+
+from foresight.errors import ForesightError
+
+SUBJECTS = {
+    "envs": "environment steps per second, with and without observation and painting",
+    "nets": "network frames per second, forward and trained",
+}
+
+
+def main(arguments: list[str]) -> int | None:
+    """Hand over to the bench of one subject."""
+    if not arguments or arguments[0] in ("-h", "--help"):
+        print("usage: foresight bench SUBJECT [--json] ...\n")
+        print("Measure speed on this machine.\n\nsubjects:")
+        for name, summary in SUBJECTS.items():
+            print(f"  {name:<10} {summary}")
+        print("\nexample: foresight bench envs --json")
+        return 0
+    if arguments[0] not in SUBJECTS:
+        raise ForesightError(f"nothing called '{arguments[0]}' to measure; there are: {', '.join(SUBJECTS)}")
+    return importlib.import_module(f"foresight.app.bench_{arguments[0]}").main(arguments[1:])

@@ -1,0 +1,64 @@
+"""The command `foresight`: finds the subcommand, runs it, and turns known errors into one clear line."""
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+from foresight import __version__
+from foresight.errors import ForesightError
+
+# Each subcommand is a module foresight.app.<name> with `main(arguments)`, imported only when it is called.
+COMMANDS = {
+    "levels": "import, look at, combine and generate Sokoban levels",
+    "play": "play a domain yourself in the terminal",
+    "params": "the paper's table of parameter counts beside ours",
+    "bench": "measure speed on this machine",
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and exit with its status: 0 done, 2 unusable input, 130 interrupted."""
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        sys.exit(run(arguments))
+    except ForesightError as error:
+        print(f"foresight: {error}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except BrokenPipeError:  # the reader of our output has gone, as with `| head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+
+
+def run(arguments: list[str]) -> int | None:
+    """Hand over to a subcommand."""
+    if not arguments or arguments[0] in ("-h", "--help"):
+        print(usage())
+        return 0
+    if arguments[0] == "--version":
+        print(f"foresight {__version__}")
+        return 0
+    command, rest = arguments[0], arguments[1:]
+    if command not in COMMANDS:
+        raise ForesightError(f"unknown command '{command}'; there are: {', '.join(COMMANDS)}")
+    return importlib.import_module(f"foresight.app.{command}").main(rest)
+
+
+def usage() -> str:
+    """The text of `foresight --help`."""
+    lines = [f"  {name:<10} {summary}" for name, summary in COMMANDS.items()]
+    return "\n".join(
+        [
+            "usage: foresight COMMAND ...",
+            "",
+            "Agents that learn to plan without a model.",
+            "",
+            "commands:",
+            *lines,
+            "",
+            "`foresight COMMAND --help` explains a command and gives an example.",
+            "example: foresight levels show builtin/test 0",
+        ]
+    )

@@ -1,0 +1,1 @@
+"""The planning domains: rules for one instance, batched by `vmap`."""

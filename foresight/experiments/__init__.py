@@ -1,0 +1,1 @@
+"""Named, reproducible runs: configuration, run folders, the host loop, figures."""

@@ -1,0 +1,1 @@
+"""From play to better weights, all on the accelerator."""

@@ -1,0 +1,1 @@
+"""Sokoban levels as data: text, packed sets, operations, generation."""

@@ -1,0 +1,1 @@
+"""The networks: memory and observation in, logits, value and memory out."""

@@ -1,0 +1,75 @@
+"""The actor-critic loss of a minibatch of trajectories."""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from foresight.envs.base import Env
+from foresight.learning.settings import LearnSettings
+from foresight.learning.vtrace import TIMEOUTS, vtrace
+from foresight.nets.base import Net
+from foresight.types import Trajectory
+
+
+class Parts(NamedTuple):
+    """The terms of the loss, before weighting; float32 []."""
+
+    policy: Array
+    value: Array
+    entropy: Array
+    logits: Array
+    head_weights: Array
+    auxiliary: Array
+
+
+def loss(net: Net, env: Env, played: Trajectory, settings: LearnSettings) -> tuple[Array, Parts]:
+    """The loss of trajectories [B, T], each term a mean over the frames that count."""
+    frames, counted, auxiliary = jax.vmap(lambda one: frame_terms(net, env, one, settings))(played)
+    weight = counted.astype(jnp.float32) / jnp.maximum(1, jnp.sum(counted)).astype(jnp.float32)
+    policy, value, entropy, logits = (jnp.sum(term * weight) for term in frames)
+    head_weights = sum((0.5 * jnp.sum(w**2) for w in net.head_weights()), start=jnp.zeros(()))
+    parts = Parts(policy, value, entropy, logits, head_weights, jnp.mean(auxiliary))
+    return total(parts, settings), parts
+
+
+def total(parts: Parts, settings: LearnSettings) -> Array:
+    """The weighted sum."""
+    return (
+        parts.policy
+        + settings.value_cost * parts.value
+        - settings.entropy_bonus * parts.entropy
+        + settings.logits_cost * parts.logits
+        + settings.head_weights_cost * parts.head_weights
+        + settings.auxiliary_cost * parts.auxiliary
+    )
+
+
+def frame_terms(net: Net, env: Env, played: Trajectory, settings: LearnSettings) -> tuple[tuple, Array, Array]:
+    """For one trajectory: (policy, value, entropy, logits) terms [T] each, which frames count [T], own loss []."""
+    pictures = jax.vmap(env.paint)(played.observations)
+    all_logits, values, _ = net.unroll(played.memory, pictures, played.starts)
+    logits = all_logits[:-1]
+    log_policy = jax.nn.log_softmax(logits)
+    chosen = log_probability(log_policy, played.actions)
+    behaved = log_probability(jax.nn.log_softmax(played.logits), played.actions)
+
+    fixed = jax.lax.stop_gradient(values)
+    returns = TIMEOUTS[settings.timeouts](
+        played.rewards, played.terminated, played.truncated, fixed[:-1], settings.discount
+    )
+    ratios = jnp.exp(jax.lax.stop_gradient(chosen) - behaved)
+    targets = vtrace(fixed, returns.rewards, returns.discounts, ratios, settings.trace, settings.ratio_clip)
+
+    policy = -targets.advantages * chosen
+    value = 0.5 * (targets.values - values[:-1]) ** 2
+    entropy = -jnp.sum(jnp.exp(log_policy) * log_policy, axis=-1)
+    length = 0.5 * jnp.sum(logits**2, axis=-1)
+    auxiliary = net.auxiliary_loss(pictures, logits, played)
+    return (policy, value, entropy, length), returns.counted, auxiliary
+
+
+def log_probability(log_policy: Array, actions: Array) -> Array:
+    """The entry of `log_policy` [T, A] at each of `actions` [T]."""
+    return jnp.take_along_axis(log_policy, actions[:, None], axis=-1)[:, 0]

@@ -1,0 +1,73 @@
+"""The numbers of a training run: how much is played, how it is learned from."""
+
+from dataclasses import dataclass
+
+from foresight.errors import ForesightError
+
+
+@dataclass(frozen=True)
+class LearnSettings:
+    """How to play and learn. The defaults are the recipe that docs/learning.md explains."""
+
+    lanes: int = 256
+    """levels played side by side, B"""
+    unroll: int = 20
+    """steps played by each lane between two rounds of learning, T"""
+    minibatch: int = 32
+    """trajectories of one gradient step; `lanes` must be a multiple of it"""
+
+    discount: float = 0.97
+    """gamma"""
+    trace: float = 0.5
+    """lambda of the lambda-returns: 0 bootstraps at once, 1 sums rewards as far as the unroll goes"""
+    ratio_clip: float = 1.0
+    """V-trace clips importance ratios at this value"""
+    timeouts: str = "truncate"
+    """what the step cap means: `truncate` bootstraps from the critic, `terminate` ends with value 0"""
+
+    learning_rate: float = 4e-4
+    """at the start"""
+    anneal_steps: float = 1.5e9
+    """environment steps after which the learning rate has fallen to `final_rate`"""
+    anneal_power: float = 1.0
+    """of the polynomial schedule; 1 is linear"""
+    final_rate: float = 0.0
+    """the learning rate at the end of the schedule"""
+    beta1: float = 0.9
+    """Adam's decay of the mean"""
+    beta2: float = 0.99
+    """Adam's decay of the mean square"""
+    epsilon: float = 1.5e-7
+    """Adam's epsilon"""
+    max_gradient_norm: float = 2.5e-4
+    """the gradient is scaled down to this global norm; 0 leaves it alone"""
+
+    value_cost: float = 0.5
+    """weight of half the squared error of the values"""
+    entropy_bonus: float = 0.01
+    """weight of the policy's entropy"""
+    logits_cost: float = 1e-3
+    """weight of half the squared length of the logits"""
+    head_weights_cost: float = 1e-5
+    """weight of half the squared length of the weights that give logits and value"""
+    auxiliary_cost: float = 1.0
+    """weight of the loss that a network states for itself (I2A's model)"""
+
+    def __post_init__(self) -> None:
+        for name in ("lanes", "unroll", "minibatch"):
+            if getattr(self, name) < 1:
+                raise ForesightError(f"--{name} must be at least 1, not {getattr(self, name)}")
+        if self.lanes % self.minibatch:
+            raise ForesightError(f"--lanes ({self.lanes}) must be a multiple of --minibatch ({self.minibatch})")
+        if self.timeouts not in ("truncate", "terminate"):
+            raise ForesightError(f"--timeouts must be 'truncate' or 'terminate', not '{self.timeouts}'")
+
+    @property
+    def frames_per_round(self) -> int:
+        """Environment steps of one round: play an unroll on every lane, then learn from all of it."""
+        return self.lanes * self.unroll
+
+    @property
+    def gradient_steps_per_round(self) -> int:
+        """How many minibatches a round is learned in."""
+        return self.lanes // self.minibatch

@@ -1,0 +1,114 @@
+"""Training as one compiled scan: rounds of playing and learning."""
+
+from functools import partial
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import optax
+from jax import Array
+
+from foresight.envs.base import Env
+from foresight.learning.loss import Parts, loss
+from foresight.learning.rollout import Lanes, Tally, begin, unroll
+from foresight.learning.settings import LearnSettings
+from foresight.nets.base import Net
+from foresight.types import Trajectory
+
+
+class TrainState(NamedTuple):
+    """Everything a run is at one moment: what is saved is this, and it goes on from this bit for bit."""
+
+    net: Net
+    optimiser: optax.OptState
+    lanes: Lanes
+    key: Array
+    rounds: Array  # int32 [], completed
+
+
+class Metrics(NamedTuple):
+    """What one round tells: sums over episodes, means over gradient steps; float32 []."""
+
+    tally: Tally
+    loss: Array
+    parts: Parts
+    gradient_norm: Array
+    learning_rate: Array
+
+
+def optimiser(settings: LearnSettings) -> optax.GradientTransformation:
+    """Adam on a gradient of limited length, with a polynomial learning rate counted in gradient steps."""
+    adam = optax.adam(learning_rate(settings), b1=settings.beta1, b2=settings.beta2, eps=settings.epsilon)
+    if not settings.max_gradient_norm:
+        return adam
+    return optax.chain(optax.clip_by_global_norm(settings.max_gradient_norm), adam)
+
+
+def learning_rate(settings: LearnSettings) -> optax.Schedule:
+    """The learning rate as a function of gradient steps taken."""
+    frames_per_gradient_step = settings.minibatch * settings.unroll
+    return optax.polynomial_schedule(
+        settings.learning_rate,
+        settings.final_rate,
+        settings.anneal_power,
+        max(1, round(settings.anneal_steps / frames_per_gradient_step)),
+    )
+
+
+def begin_training(env: Env, net: Net, settings: LearnSettings, key: Array) -> TrainState:
+    """The state before the first round."""
+    lanes_key, train_key = jax.random.split(key)
+    return TrainState(
+        net=net,
+        optimiser=optimiser(settings).init(net),
+        lanes=begin(env, net, settings.lanes, lanes_key),
+        key=train_key,
+        rounds=jnp.zeros((), jnp.int32),
+    )
+
+
+def train(env: Env, settings: LearnSettings, state: TrainState, rounds: int) -> tuple[TrainState, Metrics]:
+    """`rounds` rounds; metrics [rounds]."""
+    return jax.lax.scan(lambda state, _: play_and_learn(env, settings, state), state, length=rounds)
+
+
+def play_and_learn(env: Env, settings: LearnSettings, state: TrainState) -> tuple[TrainState, Metrics]:
+    """One round: every lane plays an unroll with the current net, then the net learns from it in minibatches."""
+    key, play_key = jax.random.split(state.key)
+    lanes, played, tally = unroll(env, state.net, state.lanes, settings.unroll, play_key)
+    learn = partial(improve, env, settings)
+    (net, optimiser_state), (losses, parts, norms) = jax.lax.scan(
+        learn, (state.net, state.optimiser), minibatches(played, settings)
+    )
+    state = TrainState(net, optimiser_state, lanes, key, state.rounds + 1)
+    rate = learning_rate(settings)(state.rounds * settings.gradient_steps_per_round)
+    mean_parts = jax.tree.map(jnp.mean, parts)
+    return state, Metrics(tally, jnp.mean(losses), mean_parts, jnp.mean(norms), jnp.asarray(rate, jnp.float32))
+
+
+def minibatches(played: Trajectory, settings: LearnSettings) -> Trajectory:
+    """Trajectories [lanes, T] as [gradient steps, minibatch, T]; a minibatch takes lanes from all over the range,
+
+    so that it is spread evenly over devices when the lanes are.
+    """
+    count = settings.gradient_steps_per_round
+
+    def deal(x: Array) -> Array:
+        return jnp.swapaxes(x.reshape(settings.minibatch, count, *x.shape[1:]), 0, 1)
+
+    return jax.tree.map(deal, played)
+
+
+Learner = tuple[Net, optax.OptState]
+
+
+def improve(
+    env: Env, settings: LearnSettings, learner: Learner, played: Trajectory
+) -> tuple[Learner, tuple[Array, Parts, Array]]:
+    """One gradient step on one minibatch."""
+    net, optimiser_state = learner
+    (value, parts), gradient = jax.value_and_grad(loss, has_aux=True)(net, env, played, settings)
+    norm = optax.global_norm(gradient)
+    updates, optimiser_state = optimiser(settings).update(gradient, optimiser_state, net)
+    return (eqx.apply_updates(net, updates), optimiser_state), (value, parts, norm)

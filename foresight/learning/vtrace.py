@@ -1,0 +1,71 @@
+"""V-trace targets and advantages for one trajectory.
+
+The advantage is the one-step form r_t + gamma_t (lambda v_{t+1} + (1 - lambda) V_{t+1}) - V_t, in which v are
+the V-trace targets and V the critic's values. With lambda = 1 it is IMPALA's r_t + gamma_t v_{t+1} - V_t.
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+
+class Targets(NamedTuple):
+    """What the critic should say, and how much better than expected each action was."""
+
+    values: Array  # float32 [T]
+    advantages: Array  # float32 [T]
+
+
+def vtrace(values: Array, rewards: Array, discounts: Array, ratios: Array, trace: float, ratio_clip: float) -> Targets:
+    """Targets for T steps from `values` [T + 1] (the last is the bootstrap) and importance `ratios` [T]."""
+    now, following = values[:-1], values[1:]
+    rho = jnp.minimum(ratio_clip, ratios)
+    surprise = rho * (rewards + discounts * following - now)
+
+    def backwards(correction: Array, step: tuple[Array, Array]) -> tuple[Array, Array]:
+        surprise, decay = step
+        correction = surprise + decay * correction
+        return correction, correction
+
+    decays = discounts * trace * jnp.minimum(1.0, ratios)
+    _, corrections = jax.lax.scan(backwards, jnp.zeros_like(values[0]), (surprise, decays), reverse=True)
+    targets = now + corrections
+    next_targets = jnp.append(targets[1:], values[-1])
+    mixed = trace * next_targets + (1.0 - trace) * following
+    return Targets(values=targets, advantages=rho * (rewards + discounts * mixed - now))
+
+
+class Returns(NamedTuple):
+    """Rewards, discounts and which steps to learn from, with the step cap accounted for."""
+
+    rewards: Array  # float32 [T]
+    discounts: Array  # float32 [T]
+    counted: Array  # bool [T]
+
+
+def timeouts_as_truncations(
+    rewards: Array, terminated: Array, truncated: Array, values: Array, gamma: float
+) -> Returns:
+    """The step that hits the cap shows no next state, so the critic's own value stands in for what it was worth.
+
+    It then surprises nobody (its target is its value), earlier steps bootstrap from it, and it is not learned from.
+    """
+    return Returns(
+        rewards=jnp.where(truncated, jax.lax.stop_gradient(values), rewards),
+        discounts=jnp.where(terminated | truncated, 0.0, gamma),
+        counted=~truncated,
+    )
+
+
+def timeouts_as_ends(rewards: Array, terminated: Array, truncated: Array, values: Array, gamma: float) -> Returns:
+    """The cap read as a part of the game: nothing comes after it."""
+    return Returns(
+        rewards=rewards,
+        discounts=jnp.where(terminated | truncated, 0.0, gamma),
+        counted=jnp.ones_like(truncated),
+    )
+
+
+TIMEOUTS = {"truncate": timeouts_as_truncations, "terminate": timeouts_as_ends}

@@ -1,0 +1,164 @@
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from foresight.errors import ForesightError
+from foresight.learning.loss import loss
+from foresight.learning.rollout import begin, unroll
+from foresight.learning.settings import LearnSettings
+from foresight.learning.train import begin_training, minibatches, train
+from tests.learning.toys import Corridor, Running
+
+SMALL = LearnSettings(lanes=16, unroll=8, minibatch=4, learning_rate=3e-2, anneal_steps=1e9, max_gradient_norm=1.0)
+
+
+def states_equal(a, b):
+    def raw(x):
+        return np.asarray(jax.random.key_data(x) if jax.dtypes.issubdtype(x.dtype, jax.dtypes.prng_key) else x)
+
+    return all(np.array_equal(raw(x), raw(y)) for x, y in zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True))
+
+
+@pytest.fixture(scope="module")
+def chunk():
+    return jax.jit(partial(train, Corridor(), SMALL), static_argnums=1)
+
+
+@pytest.fixture(scope="module")
+def fresh():
+    return begin_training(Corridor(), Running(jax.random.key(1)), SMALL, jax.random.key(2))
+
+
+def test_a_corridor_is_learned(chunk, fresh):
+    state, metrics = chunk(fresh, 60)
+    first, last = metrics.tally.score[:5].sum() / metrics.tally.episodes[:5].sum(), metrics.tally.score[-5:].sum()
+    assert first < 0.4
+    assert last / metrics.tally.episodes[-5:].sum() > 0.6
+    assert int(state.rounds) == 60
+
+
+def test_two_chunks_are_the_same_as_one(chunk, fresh):
+    whole, _ = chunk(fresh, 4)
+    half, _ = chunk(fresh, 2)
+    parts, _ = chunk(half, 2)
+    assert states_equal(whole, parts)
+
+
+def test_the_same_seed_repeats_and_another_does_not(chunk, fresh):
+    again = begin_training(Corridor(), Running(jax.random.key(1)), SMALL, jax.random.key(2))
+    other = begin_training(Corridor(), Running(jax.random.key(1)), SMALL, jax.random.key(3))
+    assert states_equal(chunk(fresh, 2)[0], chunk(again, 2)[0])
+    assert not states_equal(chunk(fresh, 2)[0], chunk(other, 2)[0])
+
+
+@pytest.fixture(scope="module")
+def played():
+    env, net = Corridor(), Running(jax.random.key(1))
+    return unroll(env, net, begin(env, net, 16, jax.random.key(5)), 8, jax.random.key(6))
+
+
+def test_a_trajectory_says_where_episodes_start(played):
+    _, trajectory, tally = played
+    ended = trajectory.terminated | trajectory.truncated
+    assert trajectory.starts[:, 0].all()
+    np.testing.assert_array_equal(trajectory.starts[:, 1:], ended)
+    assert float(tally.episodes) == ended.sum() > 0
+    assert float(tally.solved) == trajectory.terminated.sum()
+
+
+def test_observations_follow_from_actions_within_an_episode(played):
+    _, trajectory, _ = played
+    cells = trajectory.observations.argmax(-1)
+    moved = np.clip(cells[:, :-1] + np.array([0, -1, 1])[trajectory.actions], 0, 4)
+    going = ~trajectory.starts[:, 1:]
+    np.testing.assert_array_equal(cells[:, 1:][going], moved[going])
+
+
+def test_the_logits_stored_are_those_the_learner_computes_again(played):
+    _, trajectory, _ = played
+    env, net = Corridor(), Running(jax.random.key(1))
+    pictures = jax.vmap(jax.vmap(env.paint))(trajectory.observations)
+    logits, _, _ = jax.vmap(net.unroll)(trajectory.memory, pictures, trajectory.starts)
+    np.testing.assert_allclose(logits[:, :-1], trajectory.logits, atol=1e-6)
+
+
+def test_minibatches_share_out_every_lane_once_and_from_all_over(played):
+    _, trajectory, _ = played
+    numbered = trajectory._replace(actions=jnp.arange(16)[:, None])
+    dealt = minibatches(numbered, SMALL).actions[..., 0]
+    assert dealt.shape == (4, 4)
+    assert sorted(dealt.reshape(-1).tolist()) == list(range(16))
+    assert all(set(np.asarray(row) // 4) == {0, 1, 2, 3} for row in dealt)
+
+
+def loss_from_definition(net, env, played, settings):
+    """The loss frame by frame in plain numpy; on-policy data, so that importance ratios are 1."""
+    terms = []
+    for lane in range(played.actions.shape[0]):
+        memory, frames = np.asarray(played.memory[lane]), []
+        for t in range(played.actions.shape[1] + 1):
+            memory = np.asarray(net.first) if played.starts[lane, t] else memory
+            memory = 0.5 * memory + np.asarray(played.observations[lane, t], np.float64)
+            frames.append(memory @ np.asarray(net.weights))
+        frames = np.array(frames)
+        steps = played.actions.shape[1]
+        values, targets = frames[:, 3], np.zeros(steps)
+        rewards = np.where(played.truncated[lane], values[:-1], played.rewards[lane])
+        discounts = np.where(played.terminated[lane] | played.truncated[lane], 0, settings.discount)
+        surprise = rewards + discounts * values[1:] - values[:-1]
+        for start in range(steps):
+            weights = np.cumprod(np.append(1.0, discounts[start:-1] * settings.trace))
+            targets[start] = values[start] + np.sum(weights * surprise[start:])
+        following = np.append(targets[1:], values[-1])
+        mixed = settings.trace * following + (1 - settings.trace) * values[1:]
+        for t in range(steps):
+            if played.truncated[lane, t]:
+                continue
+            logits = frames[t, :3]
+            log_policy = logits - np.log(np.sum(np.exp(logits)))
+            advantage = rewards[t] + discounts[t] * mixed[t] - values[t]
+            terms.append(
+                -advantage * log_policy[played.actions[lane, t]]
+                + settings.value_cost * 0.5 * (targets[t] - values[t]) ** 2
+                + settings.entropy_bonus * np.sum(np.exp(log_policy) * log_policy)
+                + settings.logits_cost * 0.5 * np.sum(logits**2)
+            )
+    return np.mean(terms) + settings.head_weights_cost * 0.5 * np.sum(np.asarray(net.weights) ** 2)
+
+
+def test_the_loss_equals_its_definition(played):
+    _, trajectory, _ = played
+    assert trajectory.truncated.any()
+    assert trajectory.terminated.any()
+    env, net = Corridor(), Running(jax.random.key(1))
+    ours, _ = loss(net, env, trajectory, SMALL)
+    np.testing.assert_allclose(
+        ours, loss_from_definition(net, env, jax.tree.map(np.asarray, trajectory), SMALL), rtol=1e-5
+    )
+
+
+def test_perfect_values_give_no_value_loss_and_no_policy_gradient(played):
+    """Each cell's value is known when the walker always steps right; the critic is set to it by hand."""
+    env, net = Corridor(caps=(100, 100)), Running(jax.random.key(0))
+    always_right = jnp.asarray([[-50.0, -50.0, 50.0]] * 5)
+    value = {4: 0.0, 3: 1.0}
+    for cell in (2, 1, 0):
+        value[cell] = -0.1 + SMALL.discount * value[cell + 1]
+    knows = jnp.concatenate([always_right, jnp.asarray([[value[c]] for c in range(5)])], axis=1)
+    net = jax.tree.unflatten(jax.tree.structure(net), [knows.astype(jnp.float32), jnp.zeros(5)])
+    forgetful = type("Forgetful", (Running,), {"recur": lambda self, memory, features: (features, features)})
+    net = jax.tree.unflatten(jax.tree.structure(forgetful(jax.random.key(0))), jax.tree.leaves(net))
+    _, trajectory, _ = unroll(env, net, begin(env, net, 16, jax.random.key(5)), 8, jax.random.key(6))
+    _, parts = loss(net, env, trajectory, SMALL)
+    assert float(parts.value) < 1e-9
+    assert abs(float(parts.policy)) < 1e-6
+
+
+def test_settings_that_do_not_fit_are_refused_by_name():
+    with pytest.raises(ForesightError, match=r"--lanes \(10\) must be a multiple of --minibatch \(4\)"):
+        LearnSettings(lanes=10, minibatch=4)
+    with pytest.raises(ForesightError, match="--timeouts"):
+        LearnSettings(timeouts="ignore")

@@ -1,0 +1,45 @@
+"""What a user calls a level set: a packed file, a text source, a built-in name or a cached one."""
+
+import importlib.resources
+import os
+from pathlib import Path
+
+from foresight.levels.cells import LevelError
+from foresight.levels.packed import SUFFIX, read_set
+from foresight.levels.sets import LevelSet
+
+BUILTIN = "builtin/"
+
+
+def builtin_folder() -> Path:
+    """Where the package keeps the sets it ships."""
+    return Path(str(importlib.resources.files("foresight.levels"))) / "builtin"
+
+
+def cache_folder() -> Path:
+    """Where downloaded sets are kept: FORESIGHT_CACHE, or the user's cache folder."""
+    chosen = os.environ.get("FORESIGHT_CACHE")
+    if chosen:
+        return Path(chosen) / "levels"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "foresight" / "levels"
+
+
+def named_sets() -> dict[str, Path]:
+    """Every name that `open_set` knows, with its packed file."""
+    shipped = {f"{BUILTIN}{path.stem}": path for path in sorted(builtin_folder().glob(f"*{SUFFIX}"))}
+    cached = {path.stem: path for path in sorted(cache_folder().glob(f"*{SUFFIX}"))}
+    return shipped | cached
+
+
+def open_set(name: str | Path) -> LevelSet:
+    """The level set that `name` stands for; an existing file or folder goes before a cached name."""
+    path = Path(name)
+    if str(name).startswith(BUILTIN) or not path.exists():
+        named = named_sets()
+        if str(name) not in named:
+            raise LevelError(
+                f"no level set '{name}': expected a packed file, a text file, folder or archive of levels,"
+                f" or one of {', '.join(named) or 'the built-in sets'} (see `foresight levels list`)"
+            )
+        return read_set(named[str(name)])
+    return read_set(path)

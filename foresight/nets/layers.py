@@ -1,0 +1,135 @@
+"""Convolutions, linear layers and how their weights start. One instance at a time, channels last.
+
+A layer computes in the dtype of its input: bfloat16 in, bfloat16 products (summed in float32) and bfloat16 out.
+Parameters are float32 always.
+"""
+
+from collections.abc import Callable
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jax import Array, lax
+
+from foresight.errors import ForesightError
+
+# x [H, W, C], kernel [K, K, C, O] and a stride to [ceil(H / stride), ceil(W / stride), O], with SAME padding
+Convolve = Callable[[Array, Array, int], Array]
+
+DTYPES = {"float32": jnp.float32, "bfloat16": jnp.bfloat16}
+TRUNCATION = 0.87962566103423978  # standard deviation of a normal cut off at two standard deviations
+
+
+def lecun_normal(key: Array, shape: tuple[int, ...], inputs: int) -> Array:
+    """Weights with variance 1 / `inputs`, from a normal cut off at two standard deviations."""
+    return jax.random.truncated_normal(key, -2.0, 2.0, shape) / (TRUNCATION * inputs**0.5)
+
+
+def convolve_natively(x: Array, kernel: Array, stride: int = 1) -> Array:
+    """The convolution as XLA has it."""
+    axes = ("NHWC", "HWIO", "NHWC")
+    return lax.conv_general_dilated(x[None], kernel, (stride, stride), "SAME", dimension_numbers=axes)[0]
+
+
+def convolve_by_slices(x: Array, kernel: Array, stride: int = 1) -> Array:
+    """The convolution as shifted slices side by side and one matrix product."""
+    missing = -kernel.shape[0] % stride  # a kernel of whole strides needs no strided slices
+    kernel = jnp.pad(kernel, ((0, missing), (0, missing), (0, 0), (0, 0)))
+    reach = kernel.shape[0] // stride
+    product = jax.checkpoint(product_of_slices, prevent_cse=False, static_argnums=2)  # slices are cheap to make again
+    return product(blocks(x, stride, reach, missing), rows_of_blocks(kernel, stride), reach)
+
+
+def product_of_slices(x: Array, matrix: Array, reach: int) -> Array:
+    """Each `reach` x `reach` window of x [H + reach - 1, W + reach - 1, C] as one row, times `matrix`."""
+    height, width = x.shape[0] - reach + 1, x.shape[1] - reach + 1
+    slices = [x[row : row + height, column : column + width] for row in range(reach) for column in range(reach)]
+    return jnp.concatenate(slices, axis=-1) @ matrix
+
+
+def blocks(x: Array, stride: int, reach: int, missing: int) -> Array:
+    """Pad x [H, W, C] as SAME does and fold each `stride` x `stride` block into channels."""
+    size = reach * stride - missing
+    padding = []
+    for length in x.shape[:2]:
+        outputs = -(-length // stride)
+        before = max((outputs - 1) * stride + size - length, 0) // 2
+        padding.append((before, (outputs - 1 + reach) * stride - length - before, 0))
+    x = lax.pad(x, jnp.zeros((), x.dtype), [*padding, (0, 0, 0)])
+    height, width, channels = x.shape
+    x = x.reshape(height // stride, stride, width // stride, stride, channels)
+    return x.transpose(0, 2, 1, 3, 4).reshape(height // stride, width // stride, stride * stride * channels)
+
+
+def rows_of_blocks(kernel: Array, stride: int) -> Array:
+    """The kernel [K, K, C, O] as a matrix [K * K * C, O], its rows in the order of `product_of_slices`."""
+    size, _, channels, outputs = kernel.shape
+    reach = size // stride
+    kernel = kernel.reshape(reach, stride, reach, stride, channels, outputs).transpose(0, 2, 1, 3, 4, 5)
+    return kernel.reshape(size * size * channels, outputs)
+
+
+CONVOLUTIONS: dict[str, Convolve] = {"native": convolve_natively, "slices": convolve_by_slices}
+# Inside a `lax.scan` the native form is tens of times slower on a CPU.
+FASTEST = {"cpu": "slices"}
+
+
+def convolution(name: str | None = None) -> Convolve:
+    """The form of convolution called `name`, or the one measured to be fastest on this machine's device."""
+    name = name or FASTEST.get(jax.default_backend(), "native")
+    if name not in CONVOLUTIONS:
+        raise ForesightError(f"no form of convolution is called '{name}'; there are: {', '.join(CONVOLUTIONS)}")
+    return CONVOLUTIONS[name]
+
+
+def compute_dtype(name: str) -> jnp.dtype:
+    """The dtype that a setting names."""
+    if name not in DTYPES:
+        raise ForesightError(f"networks do not compute in '{name}'; there are: {', '.join(DTYPES)}")
+    return jnp.dtype(DTYPES[name])
+
+
+class Conv(eqx.Module):
+    """A convolution with SAME padding: [H, W, C] to [H / stride, W / stride, O], rounded up."""
+
+    weight: Array  # [K, K, C, O]
+    bias: Array | None  # [O]
+    stride: int = eqx.field(static=True)
+    form: str | None = eqx.field(static=True)
+
+    def __init__(
+        self,
+        inputs: int,
+        outputs: int,
+        size: int,
+        *,
+        stride: int = 1,
+        bias: bool = True,
+        form: str | None = None,
+        key: Array,
+    ):
+        self.weight = lecun_normal(key, (size, size, inputs, outputs), size * size * inputs)
+        self.bias = jnp.zeros(outputs) if bias else None
+        self.stride = stride
+        self.form = form
+
+    def __call__(self, x: Array) -> Array:
+        """[H, W, C] to [H', W', O], in the dtype of `x`."""
+        y = convolution(self.form)(x, self.weight.astype(x.dtype), self.stride)
+        return y if self.bias is None else y + self.bias.astype(x.dtype)[None, None]
+
+
+class Linear(eqx.Module):
+    """A matrix product and a bias: [C] to [O]."""
+
+    weight: Array  # [C, O]
+    bias: Array | None  # [O]
+
+    def __init__(self, inputs: int, outputs: int, *, bias: bool = True, key: Array):
+        self.weight = lecun_normal(key, (inputs, outputs), inputs)
+        self.bias = jnp.zeros(outputs) if bias else None
+
+    def __call__(self, x: Array) -> Array:
+        """[C] to [O], in the dtype of `x`."""
+        y = x @ self.weight.astype(x.dtype)
+        return y if self.bias is None else y + self.bias.astype(x.dtype)

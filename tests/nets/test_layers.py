@@ -1,0 +1,149 @@
+"""Convolutions, linear layers, encoders and heads against their definitions."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from foresight.errors import ForesightError
+from foresight.nets.encoders import ENCODERS, Encoder, Plan, centre
+from foresight.nets.heads import Head
+from foresight.nets.layers import (
+    CONVOLUTIONS,
+    Conv,
+    Linear,
+    compute_dtype,
+    convolution,
+    convolve_by_slices,
+    convolve_natively,
+    lecun_normal,
+)
+from tests.nets.reference_layers import convolved
+
+SHAPES = [  # height, width, kernel, stride
+    (5, 6, 3, 1),
+    (5, 6, 2, 1),
+    (6, 5, 4, 1),
+    (9, 11, 8, 4),
+    (16, 16, 8, 4),
+    (7, 9, 4, 2),
+    (8, 8, 2, 2),
+    (7, 8, 3, 2),
+    (5, 5, 1, 1),
+]
+
+
+@pytest.mark.parametrize("form", CONVOLUTIONS)
+@pytest.mark.parametrize(("height", "width", "kernel", "stride"), SHAPES)
+def test_both_forms_of_convolution_are_the_sum_over_the_window(form, height, width, kernel, stride, new_key):
+    x = jax.random.normal(new_key(), (height, width, 3))
+    weight = jax.random.normal(new_key(), (kernel, kernel, 3, 4))
+    expected = convolved(np.asarray(x), np.asarray(weight), stride)
+    np.testing.assert_allclose(CONVOLUTIONS[form](x, weight, stride), expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(("kernel", "stride"), [(3, 1), (4, 2), (3, 2)])
+def test_both_forms_of_convolution_have_the_same_gradients(kernel, stride, new_key):
+    x = jax.random.normal(new_key(), (2, 6, 7, 3))
+    weight = jax.random.normal(new_key(), (kernel, kernel, 3, 4))
+
+    def gradients(form):
+        def loss(x, weight):
+            return jnp.sum(jnp.sin(jax.vmap(lambda one: form(one, weight, stride))(x)))
+
+        return jax.grad(loss, (0, 1))(x, weight)
+
+    for native, sliced in zip(gradients(convolve_natively), gradients(convolve_by_slices), strict=True):
+        np.testing.assert_allclose(native, sliced, rtol=1e-4, atol=1e-5)
+
+
+def test_weights_start_with_variance_one_over_inputs_and_no_outliers(new_key):
+    weight = lecun_normal(new_key(), (200, 300), 200)
+    assert abs(float(jnp.std(weight)) * 200**0.5 - 1) < 0.02
+    assert float(jnp.max(jnp.abs(weight))) < 2.28 / 200**0.5
+
+
+def test_a_convolution_counts_its_whole_window_as_inputs(new_key):
+    weight = Conv(16, 64, 5, key=new_key()).weight
+    assert abs(float(jnp.std(weight)) * (5 * 5 * 16) ** 0.5 - 1) < 0.05
+
+
+@pytest.mark.parametrize("layer", [Conv, Linear])
+def test_biases_start_at_zero_or_are_absent(layer, new_key):
+    size = (3,) if layer is Conv else ()
+    assert not np.any(layer(3, 4, *size, key=new_key()).bias)
+    assert layer(3, 4, *size, bias=False, key=new_key()).bias is None
+
+
+def test_a_layer_adds_its_bias(new_key):
+    linear = eqx.tree_at(lambda layer: layer.bias, Linear(3, 4, key=new_key()), jnp.arange(4.0))
+    conv = eqx.tree_at(lambda layer: layer.bias, Conv(3, 4, 3, key=new_key()), jnp.arange(4.0))
+    np.testing.assert_array_equal(linear(jnp.zeros(3)), jnp.arange(4.0))
+    np.testing.assert_array_equal(conv(jnp.zeros((2, 2, 3)))[1, 1], jnp.arange(4.0))
+
+
+@pytest.mark.parametrize("form", CONVOLUTIONS)
+def test_a_layer_computes_in_the_dtype_of_its_input_and_keeps_float32_weights(form, new_key):
+    conv, linear = Conv(3, 4, 3, form=form, key=new_key()), Linear(3, 4, key=new_key())
+    assert conv(jnp.ones((5, 5, 3), jnp.bfloat16)).dtype == jnp.bfloat16
+    assert linear(jnp.ones(3, jnp.bfloat16)).dtype == jnp.bfloat16
+    assert {leaf.dtype for leaf in jax.tree.leaves((conv, linear))} == {jnp.dtype("float32")}
+
+
+def test_unknown_names_are_refused_with_those_that_exist():
+    with pytest.raises(ForesightError, match="native, slices"):
+        convolution("fourier")
+    with pytest.raises(ForesightError, match="float32, bfloat16"):
+        compute_dtype("int8")
+
+
+def test_black_is_minus_a_half_and_white_a_half():
+    np.testing.assert_allclose(centre(jnp.array([0, 255], jnp.uint8)), [-0.5, 0.5])
+
+
+PICTURES = {  # the appendix's observation sizes, and the encoded sizes that the parameter table implies
+    "sokoban": ((80, 80, 3), (10, 10, 32)),
+    "boxworld": ((14, 14, 3), (14, 14, 32)),
+    "minipacman": ((15, 19, 3), (15, 19, 32)),
+    "gridworld": ((32, 32, 1), (16, 16, 32)),
+    "atari": ((210, 160, 3), (14, 10, 32)),
+}
+
+
+@pytest.mark.parametrize("domain", ENCODERS)
+def test_encoders_give_the_sizes_of_the_paper(domain, new_key):
+    picture, encoded = PICTURES[domain]
+    encoder = Encoder(ENCODERS[domain], picture[-1], key=new_key())
+    assert encoder.output_shape(picture) == encoded
+    shape = eqx.filter_eval_shape(lambda: encoder(centre(jnp.zeros(picture, jnp.uint8)))).shape
+    assert shape == encoded
+
+
+def test_an_encoder_ends_each_layer_in_relu(new_key):
+    x = jax.random.normal(new_key(), (6, 6, 2))
+    encoder = Encoder(Plan((4, 3), (3, 3), (1, 1)), 2, key=new_key())
+    expected = np.asarray(x)
+    for layer in encoder.layers:
+        expected = np.maximum(convolved(expected, np.asarray(layer.weight), 1), 0)
+    np.testing.assert_allclose(encoder(x), expected, rtol=1e-5, atol=1e-5)
+
+
+def test_a_plan_scales_in_proportion():
+    assert ENCODERS["atari"].scaled(8).channels == (4, 8, 16, 32, 16, 8)
+    assert ENCODERS["atari"].scaled(None) == ENCODERS["atari"] == ENCODERS["atari"].scaled(32)
+
+
+def test_a_head_is_one_hidden_layer_then_logits_and_value(new_key):
+    head = Head(12, 5, hidden=7, key=new_key())
+    x = jax.random.normal(new_key(), (2, 3, 2))
+    hidden = np.maximum(np.asarray(x).reshape(12) @ np.asarray(head.hidden.weight), 0)
+    logits, value = head(x)
+    np.testing.assert_allclose(logits, hidden @ np.asarray(head.logits.weight), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(value, (hidden @ np.asarray(head.value.weight))[0], rtol=1e-5, atol=1e-6)
+    assert [weight.shape for weight in head.output_weights()] == [(7, 5), (7, 1)]
+
+
+def test_a_head_computes_in_float32(new_key):
+    logits, value = Head(12, 5, hidden=7, key=new_key())(jnp.ones((2, 3, 2), jnp.bfloat16))
+    assert logits.dtype == value.dtype == jnp.float32

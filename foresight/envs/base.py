@@ -1,6 +1,7 @@
 """The contract every domain keeps, and what is the same for all: episodes, step caps, auto-reset."""
 
 from abc import abstractmethod
+from functools import partial
 from typing import ClassVar, NamedTuple
 
 import equinox as eqx
@@ -10,7 +11,11 @@ from jax import Array
 
 from foresight.types import Outcome, State, TimeStep
 
-NEXT_EPISODE = 0xFFFFFFFF  # folded into an episode's key, it gives the next episode's; no step counts this far
+# An episode's key gives its first state, its cap and its steps' keys. `split` and the draws of jax.random count
+# up from 0, so what is folded in for cap and steps is kept out of their reach.
+CAP = 0x7FFFFFFF
+STEPS = 0x80000000
+LANES = 16  # how many costly resets `advance_each` makes at a time
 
 
 class Transition(NamedTuple):
@@ -22,10 +27,14 @@ class Transition(NamedTuple):
 
 
 class Env(eqx.Module):
-    """Rules for one instance of a game; arrays (level sets) are leaves, settings are static."""
+    """Rules for one instance of a game; arrays (level sets) are leaves, settings are static.
+
+    Give an `Env` to a jitted function as an argument: closed over, its levels would be compiled in as constants.
+    """
 
     name: ClassVar[str]
-    action_names: ClassVar[tuple[str, ...]]
+    action_names: eqx.AbstractClassVar[tuple[str, ...]]
+    costly_reset: ClassVar[bool] = False  # true where a reset costs far more than a step; see `advance_each`
 
     caps: eqx.AbstractVar[tuple[int, int]]  # an episode's step cap is drawn from this range, both ends included
 
@@ -68,29 +77,80 @@ class Playing(NamedTuple):
 
 def start(env: Env, key: Array) -> Playing:
     """Begin an episode."""
-    reset_key, cap_key, episode_key = jax.random.split(key, 3)
+    return start_from(env, env.reset(key), key)
+
+
+def start_from(env: Env, state: State, key: Array) -> Playing:
+    """Begin an episode with a state of one's own choice."""
+    low, high = env.caps
+    fixed = jnp.full((), low, jnp.int32)
     return Playing(
-        state=env.reset(reset_key),
-        key=episode_key,
+        state=state,
+        key=key,
         steps=jnp.zeros((), jnp.int32),
-        cap=jax.random.randint(cap_key, (), env.caps[0], env.caps[1] + 1, jnp.int32),
+        cap=fixed if low == high else jax.random.randint(jax.random.fold_in(key, CAP), (), low, high + 1, jnp.int32),
         score=jnp.zeros((), jnp.float32),
+    )
+
+
+def next_key(key: Array) -> Array:
+    """The key of the episode that follows the one with `key`."""
+    # It needs only be unlike all others, since everything drawn from it is hashed: adding odd numbers to its words
+    # walks through 2^32 different keys and costs nothing, where threefry would take most of a Sokoban step.
+    return jax.random.wrap_key_data(jax.random.key_data(key) + jnp.uint32(0x9E3779B9), impl=jax.random.key_impl(key))
+
+
+def move(env: Env, playing: Playing, action: Array) -> tuple[Playing, Transition, Array]:
+    """One step without any reset, and whether the step cap cut the episode."""
+    key = jax.random.fold_in(playing.key, jnp.uint32(STEPS) + playing.steps.astype(jnp.uint32))
+    state, transition = env.step(playing.state, action, key)
+    going = playing._replace(state=state, steps=playing.steps + 1, score=playing.score + transition.reward)
+    return going, transition, (going.steps >= going.cap) & ~transition.terminated
+
+
+def report(env: Env, going: Playing, transition: Transition, truncated: Array, following: Playing) -> TimeStep:
+    """What a step gives, from the episode that took it and the one that goes on."""
+    return TimeStep(
+        observation=env.observe(following.state),
+        reward=transition.reward,
+        terminated=transition.terminated,
+        truncated=truncated,
+        final_observation=env.observe(going.state),
+        outcome=Outcome(solved=transition.solved, steps=going.steps, score=going.score),
     )
 
 
 def advance(env: Env, playing: Playing, action: Array) -> tuple[Playing, TimeStep]:
     """One step; where it ends the episode, the next episode has begun in what is returned."""
-    state, transition = env.step(playing.state, action, jax.random.fold_in(playing.key, playing.steps))
-    going = playing._replace(state=state, steps=playing.steps + 1, score=playing.score + transition.reward)
-    truncated = (going.steps >= going.cap) & ~transition.terminated
+    going, transition, truncated = move(env, playing, action)
     ended = transition.terminated | truncated
-    fresh = start(env, jax.random.fold_in(playing.key, NEXT_EPISODE))
+    fresh = start(env, next_key(playing.key))
     following = jax.tree.map(lambda new, old: jnp.where(ended, new, old), fresh, going)
-    return following, TimeStep(
-        observation=env.observe(following.state),
-        reward=transition.reward,
-        terminated=transition.terminated,
-        truncated=truncated,
-        final_observation=env.observe(state),
-        outcome=Outcome(solved=transition.solved, steps=going.steps, score=going.score),
-    )
+    return following, report(env, going, transition, truncated, following)
+
+
+def start_each(env: Env, keys: Array) -> Playing:
+    """Begin an episode for each of `keys` [B]."""
+    return jax.vmap(partial(start, env))(keys)
+
+
+def advance_each(env: Env, playing: Playing, actions: Array) -> tuple[Playing, TimeStep]:
+    """`advance` for B episodes side by side [B], making costly resets only where episodes ended."""
+    if not env.costly_reset:
+        return jax.vmap(partial(advance, env))(playing, actions)
+    going, transition, truncated = jax.vmap(partial(move, env))(playing, actions)
+    following = restart_where(env, transition.terminated | truncated, going)
+    return following, jax.vmap(partial(report, env))(going, transition, truncated, following)
+
+
+def restart_where(env: Env, ended: Array, playing: Playing) -> Playing:
+    """The next episode where `ended` [B], LANES at a time."""
+
+    def restart_some(pending_and_playing: tuple[Array, Playing]) -> tuple[Array, Playing]:
+        pending, playing = pending_and_playing
+        (lanes,) = jnp.nonzero(pending, size=min(LANES, len(pending)), fill_value=len(pending))  # the fill is dropped
+        fresh = start_each(env, next_key(playing.key.at[lanes].get(mode="clip")))
+        following = jax.tree.map(lambda all, new: all.at[lanes].set(new, mode="drop"), playing, fresh)
+        return pending.at[lanes].set(False, mode="drop"), following
+
+    return jax.lax.while_loop(lambda both: jnp.any(both[0]), restart_some, (ended, playing))[1]

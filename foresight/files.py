@@ -1,12 +1,31 @@
 """Writing files so that they exist whole or not at all, whatever happens in between."""
 
 import os
-from collections.abc import Callable, Iterable
+import shutil
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from foresight.errors import ForesightError
 
 Chunks = bytes | Iterable[bytes]
+
+
+class Disk:
+    """The system calls that change a disk, in one place so that tests can make any of them fail."""
+
+    open = staticmethod(os.open)
+    write = staticmethod(os.write)
+    truncate = staticmethod(os.ftruncate)
+    sync = staticmethod(os.fsync)
+    rename = staticmethod(os.replace)
+    remove = staticmethod(os.unlink)
+    make_folder = staticmethod(os.mkdir)
+    remove_folder = staticmethod(os.rmdir)
+
+    usage = staticmethod(shutil.disk_usage)
+
+
+disk = Disk()
 
 
 def temporary_name(path: Path) -> Path:
@@ -16,38 +35,134 @@ def temporary_name(path: Path) -> Path:
 
 def write_whole(path: Path, content: Chunks) -> None:
     """Write `content` to `path`: after any crash the old file or the new one is there, never a part."""
-    chunks = [content] if isinstance(content, bytes) else content
     temporary = temporary_name(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with open(temporary, "wb") as file:
-            for chunk in chunks:
-                file.write(chunk)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
+        write_synced(temporary, content)
+        disk.rename(temporary, path)
         sync_folder(path.parent)
     except OSError as error:
-        raise ForesightError(f"cannot write {path}: {error.strerror or error}; nothing was changed") from error
+        raise cannot("write", path, error) from error
     finally:
         discard(temporary)
+
+
+def write_whole_folder(folder: Path, contents: Mapping[str, Chunks]) -> None:
+    """Write a new folder of files, in the order given: it appears with all of them or not at all."""
+    temporary = temporary_name(folder)
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        disk.make_folder(temporary)
+        for name, content in contents.items():
+            write_synced(temporary / name, content)
+        sync_folder(temporary)
+        disk.rename(temporary, folder)
+        sync_folder(folder.parent)
+    except OSError as error:
+        raise cannot("write", folder, error) from error
+    finally:
+        discard(temporary)
+
+
+def rename(path: Path, to: Path) -> None:
+    """Give a file or folder another name, for good."""
+    try:
+        disk.rename(path, to)
+        sync_folder(to.parent)
+    except OSError as error:
+        raise cannot("rename", path, error) from error
+
+
+def remove_whole_folder(folder: Path) -> None:
+    """Remove a folder: it is there with all its files, or its name is gone."""
+    hidden = temporary_name(folder)
+    rename(folder, hidden)
+    discard(hidden)
+
+
+def write_synced(path: Path, content: Chunks) -> None:
+    """Write a file that nobody looks at yet, and wait until the disk has it."""
+    descriptor = disk.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+    try:
+        for chunk in [content] if isinstance(content, bytes) else content:
+            write_all(descriptor, chunk)
+        disk.sync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def write_all(descriptor: int, content: bytes) -> None:
+    """Write every byte: one call to the system may take only a part."""
+    rest = memoryview(content)
+    while rest:
+        rest = rest[disk.write(descriptor, rest) :]
 
 
 def sync_folder(folder: Path) -> None:
     """Make a rename inside `folder` survive a power cut."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
-        os.fsync(descriptor)
+        disk.sync(descriptor)
     finally:
         os.close(descriptor)
 
 
 def discard(path: Path) -> None:
-    """Remove a file if it is there and can be removed."""
+    """Remove a file, or a folder of files, if it is there and can be removed."""
     try:
-        path.unlink(missing_ok=True)
+        if path.is_dir() and not path.is_symlink():
+            for file in sorted(path.iterdir()):
+                discard(file)
+            disk.remove_folder(path)
+        elif path.exists() or path.is_symlink():
+            disk.remove(path)
     except OSError:
         return
+
+
+def discard_leftovers(folder: Path) -> None:
+    """Remove what writers that died have left half written in `folder`; only for the folder's one owner."""
+    for path in sorted(folder.glob(".*.tmp")):
+        discard(path)
+
+
+class Journal:
+    """A file that only grows; a write that fails leaves it as it was."""
+
+    def __init__(self, path: Path, size: int):
+        """Open `path`, cut to its first `size` bytes."""
+        self.path = path
+        self.size = size
+        try:
+            self.descriptor = disk.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+            disk.truncate(self.descriptor, size)
+        except OSError as error:
+            raise cannot("write", path, error) from error
+
+    def append(self, content: bytes) -> None:
+        """Add `content` at the end, or nothing."""
+        try:
+            write_all(self.descriptor, content)
+        except OSError as error:
+            os.ftruncate(self.descriptor, self.size)
+            raise cannot("write", self.path, error) from error
+        self.size += len(content)
+
+    def sync(self) -> None:
+        """Wait until the disk has everything appended so far."""
+        try:
+            disk.sync(self.descriptor)
+        except OSError as error:
+            raise cannot("write", self.path, error) from error
+
+    def close(self) -> None:
+        """Let go of the file."""
+        os.close(self.descriptor)
+
+
+def free_bytes(folder: Path) -> int:
+    """Room left on the disk that holds `folder`."""
+    return disk.usage(folder).free
 
 
 def reading(path: Path, read: Callable[[Path], bytes] = Path.read_bytes) -> bytes:
@@ -55,4 +170,9 @@ def reading(path: Path, read: Callable[[Path], bytes] = Path.read_bytes) -> byte
     try:
         return read(path)
     except OSError as error:
-        raise ForesightError(f"cannot read {path}: {error.strerror or error}") from error
+        raise cannot("read", path, error) from error
+
+
+def cannot(verb: str, path: Path, error: OSError) -> ForesightError:
+    """The error that says what could not be done to which file, and why."""
+    return ForesightError(f"cannot {verb} {path}: {error.strerror or error}")

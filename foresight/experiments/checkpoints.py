@@ -1,0 +1,207 @@
+"""Checkpoints: written whole, checked against their digests before anything in them is used.
+
+`checkpoints/<step>/` holds `weights.safetensors`, `state.safetensors` and `manifest.json`, which has the SHA-256 of
+both files, of every array in them, and of itself.
+"""
+
+import hashlib
+import json
+import os
+import re
+import stat
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from foresight.errors import ForesightError
+from foresight.experiments.arrays import Container, decode, digests, encode, fill, key_kinds, parse_json, to_arrays
+from foresight.files import cannot, remove_whole_folder, rename, write_whole_folder
+
+FORMAT = 1
+WEIGHTS, STATE, MANIFEST = "weights.safetensors", "state.safetensors", "manifest.json"
+MANIFEST_LIMIT = 16 * 2**20
+
+
+class Damaged(ForesightError):
+    """A checkpoint is not what was once written; the message names the file and what differs."""
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What a checkpoint says about itself."""
+
+    run: str  # the id of the run that made it
+    step: int  # updates done
+    score: float | None  # the value by which the best one is kept
+    metrics_bytes: int  # length of metrics.jsonl at that moment
+    files: dict[str, Any]  # by name: bytes, sha256, arrays (sha256 by name)
+    format: int = FORMAT
+
+    @property
+    def bytes(self) -> int:
+        """Size of the arrays' files together."""
+        return sum(file["bytes"] for file in self.files.values())
+
+
+class Checkpoint(NamedTuple):
+    """A verified checkpoint."""
+
+    folder: Path
+    manifest: Manifest
+    contents: dict[str, Container]  # by file name
+
+
+def encode_checkpoint(
+    state: Any, weights: Any, config: Mapping[str, Any], run: str, step: int, score: float | None, metrics_bytes: int
+) -> tuple[Manifest, dict[str, bytes]]:
+    """The manifest and the files of a checkpoint of `state`, the manifest's file last."""
+    trees, files, contents = {WEIGHTS: weights, STATE: state}, {}, {}
+    for name, tree in trees.items():
+        arrays = to_arrays(tree)
+        contents[name] = encode(arrays, {"config": config, "run": run, "step": step, "keys": key_kinds(tree)})
+        files[name] = {"bytes": len(contents[name]), "sha256": sha256(contents[name]), "arrays": digests(arrays)}
+    manifest = Manifest(run, step, score, metrics_bytes, files)
+    return manifest, contents | {MANIFEST: format_manifest(manifest)}
+
+
+def format_manifest(manifest: Manifest) -> bytes:
+    """The manifest as JSON, with a digest of itself."""
+    body = asdict(manifest)
+    digest = sha256(json.dumps(body, sort_keys=True, allow_nan=False).encode())
+    return json.dumps(body | {"sha256": digest}, sort_keys=True, indent=1, allow_nan=False).encode() + b"\n"
+
+
+def parse_manifest(content: bytes, source: Path) -> Manifest:
+    """The manifest in `content`, if it is byte for byte what `format_manifest` gives."""
+    body = parse_json(content)
+    if isinstance(body, dict) and isinstance(body.get("format"), int) and body["format"] != FORMAT:
+        raise Damaged(f"{source} has format {body['format']}; this version reads format {FORMAT}")
+    try:
+        body.pop("sha256")
+        manifest = Manifest(**body)
+        intact = format_manifest(manifest) == content
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
+        intact = False
+    if not intact:
+        raise Damaged(f"{source} is damaged: it does not match its own digest")
+    return manifest
+
+
+def read_checkpoint(folder: Path, names: tuple[str, ...] = (WEIGHTS, STATE)) -> Checkpoint:
+    """The checkpoint in `folder` with the files `names`, each verified before it is decoded."""
+    path = folder / MANIFEST
+    manifest = parse_manifest(read_part(path, MANIFEST_LIMIT), path)
+    return Checkpoint(folder, manifest, {name: read_file(folder / name, manifest.files[name]) for name in names})
+
+
+def read_part(path: Path, limit: int) -> bytes:
+    """The bytes of a checkpoint's file, which may not be longer than `limit`."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # a pipe in its place must not make us wait
+        with open(descriptor, "rb") as file:
+            about = os.fstat(descriptor)
+            if not stat.S_ISREG(about.st_mode) or about.st_size > limit:
+                raise Damaged(f"{path} is damaged: {about.st_size} bytes, at most {limit} expected")
+            return file.read()
+    except FileNotFoundError as error:
+        raise Damaged(f"{path} is missing") from error
+    except OSError as error:
+        raise cannot("read", path, error) from error
+
+
+def read_file(path: Path, expected: Mapping[str, Any]) -> Container:
+    """The arrays of one file, if it is the one that the manifest tells of."""
+    content = read_part(path, expected["bytes"])
+    if len(content) != expected["bytes"]:
+        raise Damaged(f"{path} is damaged: {len(content)} bytes, its manifest says {expected['bytes']}")
+    if sha256(content) != expected["sha256"]:
+        raise Damaged(f"{path} is damaged: {first_difference(content, path, expected['arrays'])}")
+    return decode(content, path)
+
+
+def first_difference(content: bytes, path: Path, expected: Mapping[str, str]) -> str:
+    """Which part of a damaged file differs from its manifest."""
+    try:
+        found = digests(decode(content, path).arrays)
+    except ForesightError as error:
+        return str(error)
+    changed = [name for name, digest in expected.items() if found.get(name) != digest]
+    return f"array '{changed[0]}' does not match its digest" if changed else "its header does not match its digest"
+
+
+def sha256(content: bytes) -> str:
+    """SHA-256 in hexadecimal."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def steps_in(folder: Path) -> list[int]:
+    """The steps that have a checkpoint folder in `folder`, newest first; whether they are good is not known yet."""
+    names = [entry.name for entry in folder.iterdir()] if folder.is_dir() else []
+    return sorted((int(name) for name in names if re.fullmatch(r"0|[1-9][0-9]{0,17}", name)), reverse=True)
+
+
+def newest_good(
+    folder: Path, check: Callable[[Checkpoint], None], names: tuple[str, ...] = (WEIGHTS, STATE)
+) -> tuple[Checkpoint | None, list[Damaged]]:
+    """The newest checkpoint in `folder` that is verified and passes `check`, and why newer ones were refused."""
+    refused = []
+    for step in steps_in(folder):
+        try:
+            checkpoint = read_checkpoint(folder / str(step), names)
+            if checkpoint.manifest.step != step:
+                raise Damaged(f"{folder / str(step)} is misnamed: its manifest says step {checkpoint.manifest.step}")
+            check(checkpoint)
+            return checkpoint, refused
+        except Damaged as error:
+            if (folder / str(step)).exists():  # otherwise its owner has removed it while we were reading
+                refused.append(error)
+    return None, refused
+
+
+def fill_state(template: Any, checkpoint: Checkpoint) -> Any:
+    """The training state of a checkpoint as a tree like `template`, on the same devices."""
+    content, source = checkpoint.contents[STATE], checkpoint.folder / STATE
+    state = fill(template, content.arrays, source)
+    for name, kind in key_kinds(template).items():
+        if content.metadata["keys"].get(name) != kind:
+            raise ForesightError(
+                f"{source} does not fit: key '{name}' is {content.metadata['keys'].get(name)}, not {kind}"
+            )
+    return state
+
+
+def write_checkpoint(folder: Path, contents: Mapping[str, bytes], keep: int) -> None:
+    """Add a checkpoint's folder to its siblings; then keep the newest `keep` of them and the best one."""
+    write_whole_folder(folder, contents)
+    prune(folder.parent, keep)
+
+
+def prune(folder: Path, keep: int) -> None:
+    """Remove all but the newest `keep` checkpoints in `folder` and the one with the highest score."""
+    steps = steps_in(folder)
+    best = best_step(folder)
+    for step in steps[keep:]:
+        if step != best:
+            remove_whole_folder(folder / str(step))
+
+
+def best_step(folder: Path) -> int | None:
+    """The step with the highest score (the newest of equals), by the manifests that can be read; None without any."""
+    scores = []
+    for step in steps_in(folder):
+        try:
+            manifest = parse_manifest(read_part(folder / str(step) / MANIFEST, MANIFEST_LIMIT), folder)
+        except Damaged:
+            continue
+        if manifest.score is not None:
+            scores.append((manifest.score, step))
+    return max(scores)[1] if scores else None
+
+
+def set_aside(folder: Path) -> None:
+    """Rename a damaged checkpoint so that no loader takes it, and its place is free."""
+    aside = folder.with_name(f"{folder.name}.damaged")
+    if aside.exists():
+        remove_whole_folder(aside)
+    rename(folder, aside)

@@ -1,0 +1,33 @@
+"""Catching NaN and infinity before they are saved, with the name of the first array that holds one."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from foresight.experiments.arrays import name_leaves
+
+
+def first_non_finite(tree: Any) -> str | None:
+    """The path of the first floating-point array that holds NaN or infinity, None if all are sound."""
+    floats = {name: leaf for name, leaf in name_leaves(tree).items() if jnp.issubdtype(leaf.dtype, jnp.inexact)}
+    sound = np.asarray(are_finite(list(floats.values())))
+    return next((name for name, good in zip(floats, sound, strict=True) if not good), None)
+
+
+@jax.jit
+def are_finite(leaves: list[jax.Array]) -> jax.Array:
+    """For each array whether all of it is finite: bool [leaves]."""
+    return jnp.array([jnp.all(jnp.isfinite(leaf)) for leaf in leaves], dtype=bool)
+
+
+def first_non_finite_row(metrics: dict[str, np.ndarray]) -> tuple[int, str] | None:
+    """The first row (axis 0) in which some metric is NaN or infinite, and that metric's name."""
+    found = [
+        (int(np.argmax(bad)), name)
+        for name, values in metrics.items()
+        if np.issubdtype(values.dtype, np.inexact)
+        and (bad := ~np.isfinite(values).reshape(len(values), -1).all(axis=1)).any()
+    ]
+    return min(found, key=lambda row_and_name: row_and_name[0], default=None)

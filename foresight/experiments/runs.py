@@ -1,0 +1,108 @@
+"""The run folder: `config.json`, `metrics.jsonl`, `checkpoints/`, `lock`."""
+
+import json
+import secrets
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from foresight import __version__
+from foresight.errors import ForesightError
+from foresight.experiments.arrays import parse_json
+from foresight.experiments.checkpoints import FORMAT, Checkpoint, Damaged, newest_good, set_aside, steps_in
+from foresight.files import discard_leftovers, reading, write_whole
+
+Say = Callable[[str], None]
+
+
+class Run(NamedTuple):
+    """A run folder and what identifies the run in it."""
+
+    folder: Path
+    id: str
+    config: dict[str, Any]
+
+    @property
+    def checkpoints(self) -> Path:
+        """Where checkpoints are, one folder a step."""
+        return self.folder / "checkpoints"
+
+    @property
+    def metrics(self) -> Path:
+        """The file of records."""
+        return self.folder / "metrics.jsonl"
+
+
+def read_run(folder: Path) -> Run:
+    """The run in `folder`."""
+    path = folder / "config.json"
+    if not path.exists():
+        raise ForesightError(f"{folder} is not a run folder: it has no config.json")
+    stored = parse_json(reading(path))
+    if not isinstance(stored, dict) or not isinstance(stored.get("config"), dict) or "run" not in stored:
+        raise ForesightError(f"{path} is damaged or not from foresight: it has no 'run' and 'config'")
+    if stored.get("format") != FORMAT:
+        raise ForesightError(f"{path} has format {stored.get('format')}; this version reads format {FORMAT}")
+    return Run(folder, str(stored["run"]), stored["config"])
+
+
+def open_run(folder: Path, config: Mapping[str, Any]) -> Run:
+    """The run in `folder`, made if it is new; refused if it has other settings. For the folder's one owner."""
+    discard_leftovers(folder)
+    discard_leftovers(folder / "checkpoints")
+    wanted = json.loads(json.dumps(config, allow_nan=False))  # as it will be read: tuples are lists
+    if (folder / "config.json").exists():
+        run = read_run(folder)
+        check_same_settings(run, wanted)
+        return run
+    strangers = sorted(path.name for path in folder.iterdir() if path.name != "lock")
+    if strangers:
+        raise ForesightError(f"{folder} is not a run folder (it holds '{strangers[0]}'): choose a new or empty one")
+    run = Run(folder, secrets.token_hex(4), wanted)
+    stored = {"format": FORMAT, "foresight": __version__, "run": run.id, "config": wanted}
+    write_whole(folder / "config.json", json.dumps(stored, indent=1).encode() + b"\n")
+    return run
+
+
+def check_same_settings(run: Run, wanted: dict[str, Any]) -> None:
+    """Refuse to go on with settings that the run was not begun with."""
+    there, here = flatten(run.config), flatten(wanted)
+    for name in [*there, *here]:
+        if there.get(name) != here.get(name):
+            raise ForesightError(
+                f"{run.folder} holds a run with other settings: '{name}' is {there.get(name, 'absent')} there and "
+                f"{here.get(name, 'absent')} here; give the same settings, or another folder"
+            )
+
+
+def flatten(config: Any, prefix: str = "") -> dict[str, Any]:
+    """Nested settings by their dotted names."""
+    if not isinstance(config, dict):
+        return {prefix: config}
+    inner = [flatten(value, f"{prefix}.{name}".lstrip(".")) for name, value in config.items()]
+    return {name: value for part in inner for name, value in part.items()}
+
+
+def last_checkpoint(run: Run, say: Say) -> Checkpoint | None:
+    """The newest good checkpoint; None only for a run that never got to its first one. Damaged ones are set aside."""
+    length = run.metrics.stat().st_size if run.metrics.exists() else 0
+
+    def check(checkpoint: Checkpoint) -> None:
+        manifest = checkpoint.manifest
+        if manifest.run != run.id:
+            raise Damaged(f"{checkpoint.folder} is foreign: it belongs to run {manifest.run}, this is run {run.id}")
+        if manifest.metrics_bytes > length:
+            raise Damaged(
+                f"{run.metrics} is damaged: {length} bytes, {checkpoint.folder} was made at {manifest.metrics_bytes}"
+            )
+
+    checkpoint, refused = newest_good(run.checkpoints, check)
+    if checkpoint is None and (refused or length):
+        why = "; ".join(map(str, refused)) or f"{run.metrics} has records but {run.checkpoints} is empty"
+        raise ForesightError(f"{run.folder} has no checkpoint to go on from: {why}")
+    for error in refused:
+        say(f"{error}; going on from {checkpoint.folder}")
+    for step in steps_in(run.checkpoints) if checkpoint else []:
+        if step > checkpoint.manifest.step:
+            set_aside(run.checkpoints / str(step))
+    return checkpoint

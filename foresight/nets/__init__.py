@@ -6,9 +6,12 @@ from jax import Array
 
 from foresight.errors import ForesightError
 from foresight.nets.base import Net
+from foresight.nets.cnn import CNN
 from foresight.nets.drc import DRC
+from foresight.nets.lstm import LSTM
+from foresight.nets.resnet import ResNet
 
-KINDS: dict[str, type[Net]] = {"drc": DRC}
+KINDS: dict[str, type[Net]] = {"drc": DRC, "lstm": LSTM, "cnn": CNN, "resnet": ResNet}
 
 
 def make(

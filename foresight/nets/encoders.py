@@ -20,9 +20,16 @@ class Plan(NamedTuple):
 
     def scaled(self, features: int | None) -> "Plan":
         """The same stack with every width in proportion, so that the last layer has `features` channels."""
-        if features is None:
-            return self
-        return self._replace(channels=tuple(max(1, c * features // self.channels[-1]) for c in self.channels))
+        return self._replace(channels=scaled(self.channels, features))
+
+
+def scaled(widths: tuple[int, ...], features: int | None) -> tuple[int, ...]:
+    """`widths` in proportion, so that the last one is `features`; as they are for None."""
+    if features is None:
+        return widths
+    if features < 1:
+        raise ForesightError(f"features is {features}; a network needs at least 1")
+    return tuple(max(1, width * features // widths[-1]) for width in widths)
 
 
 # The appendix's section "Network parameters".

@@ -1,0 +1,55 @@
+"""The paper's plain convolutional networks: a deeper encoder and a head, no memory."""
+
+import equinox as eqx
+from jax import Array, random
+
+from foresight.nets.base import FeedForward
+from foresight.nets.encoders import Encoder, Plan, centre, plan_for
+from foresight.nets.heads import Head
+from foresight.nets.layers import compute_dtype
+
+PLANS = {
+    "sokoban": Plan((32, 32, *(64,) * 7), (8, *(4,) * 8), (4, 2, *(1,) * 7)),
+    "gridworld": Plan((*(128,) * 7, 64), (3,) * 8, (1, 1, 2, *(1,) * 5)),
+}
+
+
+class CNN(FeedForward):
+    """Convolutions, each followed by ReLU, then the head."""
+
+    encoder: Encoder
+    head: Head
+    dtype: str = eqx.field(static=True)
+
+    def __init__(
+        self,
+        domain: str,
+        picture_shape: tuple[int, int, int],
+        actions: int,
+        key: Array,
+        *,
+        features: int | None = None,  # channels of the last layer, the others in proportion; None for the paper's
+        hidden: int = 256,  # units of the head
+        dtype: str = "float32",
+        form: str | None = None,  # of convolution; None for the fastest here
+    ):
+        encoder_key, head_key = random.split(key)
+        compute_dtype(dtype)
+        plan = plan_for(domain, PLANS, "CNN").scaled(features)
+        self.encoder = Encoder(plan, picture_shape[-1], form=form, key=encoder_key)
+        height, width, channels = self.encoder.output_shape(picture_shape)
+        self.head = Head(height * width * channels, actions, hidden=hidden, key=head_key)
+        self.dtype = dtype
+
+    def encode(self, picture: Array) -> Array:
+        """[H, W, F]."""
+        return self.encoder(centre(picture, compute_dtype(self.dtype)))
+
+    def read(self, features: Array, told: tuple[()]) -> tuple[Array, Array]:
+        """Policy and value from the flattened features."""
+        del told
+        return self.head(features)
+
+    def head_weights(self) -> list[Array]:
+        """Those of the logits and the value."""
+        return self.head.output_weights()

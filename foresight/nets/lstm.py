@@ -1,0 +1,140 @@
+"""LSTM(D, N): the paper's recurrent rival without space, a stack of flat LSTM modules passed N times a time-step."""
+
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from foresight.nets.base import Net
+from foresight.nets.encoders import ENCODERS, Encoder, centre, plan_for
+from foresight.nets.heads import Head
+from foresight.nets.layers import Linear, compute_dtype, lecun_normal
+from foresight.types import Memory
+
+
+class Seen(NamedTuple):
+    """What is made of one picture, before any memory comes in."""
+
+    encoded: Array  # i_t, [I]
+    pushes: tuple[Array, ...]  # for each module, what i_t adds to its pre-activations at every tick, float32 [4 U]
+
+
+class State(NamedTuple):
+    """The state of one module."""
+
+    cell: Array  # c_d, float32 [U]
+    output: Array  # h_d, float32 [U]
+
+
+class Module(eqx.Module):
+    """One LSTM with its learned initial state; the linear layer on [i_t, outputs] is kept in two parts."""
+
+    on_input: Array  # [I, 4 U]
+    on_outputs: Array  # [L U, 4 U] for the L outputs that this module sees
+    bias: Array  # [4 U]
+    initial_cell: Array  # [U]
+    initial_output: Array  # [U]
+
+    def __init__(self, inputs: int, outputs_seen: int, units: int, *, key: Array):
+        input_key, outputs_key = jax.random.split(key)
+        together = inputs + outputs_seen * units  # the parts start as the one layer they are
+        self.on_input = lecun_normal(input_key, (inputs, 4 * units), together)
+        self.on_outputs = lecun_normal(outputs_key, (outputs_seen * units, 4 * units), together)
+        self.bias = jnp.zeros(4 * units)
+        self.initial_cell = jnp.zeros(units)
+        self.initial_output = jnp.zeros(units)
+
+    def push(self, encoded: Array) -> Array:
+        """What i_t adds to the pre-activations."""
+        return (encoded @ self.on_input.astype(encoded.dtype)).astype(jnp.float32) + self.bias
+
+    def __call__(self, cell: Array, seen: Array, push: Array, dtype: jnp.dtype) -> State:
+        """The next state, from the outputs `seen` [L U]."""
+        recurrent = (seen.astype(dtype) @ self.on_outputs.astype(dtype)).astype(jnp.float32)
+        f, i, o, new = jnp.split(push + recurrent, 4)
+        cell = jax.nn.sigmoid(f) * cell + jax.nn.sigmoid(i) * jnp.tanh(new)
+        return State(cell, jax.nn.sigmoid(o) * jnp.tanh(cell))
+
+
+class LSTM(Net):
+    """Two wirings, each the one that the parameter table counts.
+
+    Compressed (Sokoban): a linear layer first shortens the flattened observation, and a module sees its own output and
+    that of the module below. Uncompressed (Atari): the observation enters whole, and every module sees all outputs.
+    """
+
+    encoder: Encoder
+    compress: Linear | None
+    modules: tuple[Module, ...]
+    head: Head
+    ticks: int = eqx.field(static=True)  # N
+    dtype: str = eqx.field(static=True)
+
+    def __init__(
+        self,
+        domain: str,
+        picture_shape: tuple[int, int, int],
+        actions: int,
+        key: Array,
+        *,
+        depth: int = 3,  # D
+        ticks: int = 3,  # N
+        units: int = 200,  # of each module, and of the compressed observation
+        features: int = 32,  # channels of the encoded observation
+        hidden: int = 256,  # units of the head
+        compressed: bool | None = None,  # None for the paper's choice: everywhere but on Atari
+        dtype: str = "float32",
+        form: str | None = None,  # of convolution; None for the fastest here
+    ):
+        encoder_key, compress_key, head_key, *module_keys = jax.random.split(key, 3 + depth)
+        compute_dtype(dtype)
+        plan = plan_for(domain, ENCODERS, "encoder").scaled(features)
+        self.encoder = Encoder(plan, picture_shape[-1], form=form, key=encoder_key)
+        height, width, _ = self.encoder.output_shape(picture_shape)
+        inputs = height * width * features
+        compressed = domain != "atari" if compressed is None else compressed
+        self.compress = Linear(inputs, units, key=compress_key) if compressed else None
+        inputs = units if compressed else inputs
+        self.modules = tuple(
+            Module(inputs, min(d + 1, 2) if compressed else depth, units, key=module_key)
+            for d, module_key in enumerate(module_keys)
+        )
+        self.head = Head(inputs + depth * units, actions, hidden=hidden, key=head_key)
+        self.ticks = ticks
+        self.dtype = dtype
+
+    def initial_memory(self) -> Memory:
+        """s_0, learned: the state of every module."""
+        return tuple(State(module.initial_cell, module.initial_output) for module in self.modules)
+
+    def encode(self, picture: Array) -> Seen:
+        """i_t, flat, and what it adds to every module's pre-activations."""
+        encoded = self.encoder(centre(picture, compute_dtype(self.dtype))).reshape(-1)
+        if self.compress is not None:
+            encoded = jax.nn.relu(self.compress(encoded))
+        return Seen(encoded, tuple(module.push(encoded) for module in self.modules))
+
+    def recur(self, memory: Memory, features: Seen) -> tuple[Memory, Array]:
+        """N passes up the stack; tells the outputs of all modules, [D U]."""
+        for _ in range(self.ticks):
+            memory = self.tick(memory, features.pushes)
+        return memory, jnp.concatenate([state.output for state in memory])
+
+    def tick(self, memory: Memory, pushes: tuple[Array, ...]) -> Memory:
+        """One pass up the stack."""
+        states = list(memory)
+        for d, (module, push) in enumerate(zip(self.modules, pushes, strict=True)):
+            seen = states[max(d - 1, 0) : d + 1] if self.compress is not None else states
+            seen = jnp.concatenate([state.output for state in seen])
+            states[d] = module(states[d].cell, seen, push, compute_dtype(self.dtype))
+        return tuple(states)
+
+    def read(self, features: Seen, told: Array) -> tuple[Array, Array]:
+        """Policy and value from [i_t, h_1, ..., h_D]."""
+        return self.head(jnp.concatenate([features.encoded.astype(jnp.float32), told]))
+
+    def head_weights(self) -> list[Array]:
+        """Those of the logits and the value."""
+        return self.head.output_weights()

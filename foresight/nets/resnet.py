@@ -1,0 +1,124 @@
+"""The paper's residual networks, as sections: a convolution that may shrink the picture, then residual blocks."""
+
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+from jax import Array
+
+from foresight.nets.base import FeedForward
+from foresight.nets.encoders import centre, plan_for, scaled
+from foresight.nets.heads import Head
+from foresight.nets.layers import Conv, compute_dtype
+
+
+class SectionPlan(NamedTuple):
+    """A leading convolution and the residual blocks after it."""
+
+    channels: int
+    kernel: int
+    stride: int = 1
+    blocks: int = 0
+    convolutions: int = 1  # in each block
+    block_kernel: int = 3
+
+
+PLANS = {
+    "boxworld": (SectionPlan(16, 2), SectionPlan(32, 2), SectionPlan(64, 2, blocks=8, convolutions=2)),
+    "minipacman": (SectionPlan(16, 2), SectionPlan(32, 2), SectionPlan(32, 2, blocks=8, convolutions=2)),
+    # The nine sections of the text.
+    "sokoban": tuple(
+        SectionPlan(channels, kernel, stride, blocks=2, block_kernel=kernel)
+        for channels, kernel, stride in zip((32, 32, *(64,) * 7), (8, *(4,) * 8), (4, 2, *(1,) * 7), strict=True)
+    ),
+}
+# The parameter table counts another network for Sokoban: MiniPacman's, on the picture at its full size.
+COUNTED = PLANS | {"sokoban": PLANS["minipacman"]}
+
+
+class Block(eqx.Module):
+    """x plus what one or two convolutions make of it."""
+
+    layers: tuple[Conv, ...]
+
+    def __init__(self, plan: SectionPlan, channels: int, *, form: str | None, key: Array):
+        self.layers = tuple(
+            Conv(channels, channels, plan.block_kernel, form=form, key=layer_key)
+            for layer_key in jax.random.split(key, plan.convolutions)
+        )
+
+    def __call__(self, x: Array) -> Array:
+        """[H, W, C] to the same shape; ReLU comes before each convolution, so the sum itself is not cut."""
+        y = x
+        for layer in self.layers:
+            y = layer(jax.nn.relu(y))
+        return x + y
+
+
+class Section(eqx.Module):
+    """A `SectionPlan`, built."""
+
+    lead: Conv
+    blocks: tuple[Block, ...]
+
+    def __init__(self, plan: SectionPlan, inputs: int, channels: int, *, form: str | None, key: Array):
+        lead_key, *block_keys = jax.random.split(key, 1 + plan.blocks)
+        self.lead = Conv(inputs, channels, plan.kernel, stride=plan.stride, form=form, key=lead_key)
+        self.blocks = tuple(Block(plan, channels, form=form, key=block_key) for block_key in block_keys)
+
+    def __call__(self, x: Array) -> Array:
+        """[H, W, C] to [H', W', C'], before any ReLU."""
+        x = self.lead(x)
+        for block in self.blocks:
+            x = block(x)
+        return x
+
+
+class ResNet(FeedForward):
+    """Sections with ReLU between them, then the head."""
+
+    sections: tuple[Section, ...]
+    head: Head
+    dtype: str = eqx.field(static=True)
+
+    def __init__(
+        self,
+        domain: str,
+        picture_shape: tuple[int, int, int],
+        actions: int,
+        key: Array,
+        *,
+        as_counted: bool = False,  # on Sokoban, the network of the parameter table instead of the text's
+        features: int | None = None,  # channels of the last section, the others in proportion; None for the paper's
+        hidden: int = 256,  # units of the head
+        dtype: str = "float32",
+        form: str | None = None,  # of convolution; None for the fastest here
+    ):
+        compute_dtype(dtype)
+        plans = plan_for(domain, COUNTED if as_counted else PLANS, "ResNet")
+        head_key, *section_keys = jax.random.split(key, 1 + len(plans))
+        widths = scaled(tuple(plan.channels for plan in plans), features)
+        height, width, inputs = picture_shape
+        sections = []
+        for plan, channels, section_key in zip(plans, widths, section_keys, strict=True):
+            sections.append(Section(plan, inputs, channels, form=form, key=section_key))
+            height, width, inputs = -(-height // plan.stride), -(-width // plan.stride), channels
+        self.sections = tuple(sections)
+        self.head = Head(height * width * inputs, actions, hidden=hidden, key=head_key)
+        self.dtype = dtype
+
+    def encode(self, picture: Array) -> Array:
+        """[H, W, F]."""
+        x = centre(picture, compute_dtype(self.dtype))
+        for section in self.sections:
+            x = jax.nn.relu(section(x))
+        return x
+
+    def read(self, features: Array, told: tuple[()]) -> tuple[Array, Array]:
+        """Policy and value from the flattened features."""
+        del told
+        return self.head(features)
+
+    def head_weights(self) -> list[Array]:
+        """Those of the logits and the value."""
+        return self.head.output_weights()

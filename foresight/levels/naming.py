@@ -7,6 +7,7 @@ from pathlib import Path
 from foresight.levels.cells import LevelError
 from foresight.levels.packed import SUFFIX, read_set
 from foresight.levels.sets import LevelSet
+from foresight.levels.sources import one_set, read_source
 
 BUILTIN = "builtin/"
 
@@ -42,4 +43,6 @@ def open_set(name: str | Path) -> LevelSet:
                 f" or one of {', '.join(named) or 'the built-in sets'} (see `foresight levels list`)"
             )
         return read_set(named[str(name)])
-    return read_set(path)
+    if path.suffix == SUFFIX and path.is_file():
+        return read_set(path)
+    return one_set(path, read_source(path))

@@ -1,10 +1,8 @@
 """The host's loop around compiled chunks of training: log, watch, save, stop cleanly, go on bit for bit."""
 
 import sys
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,13 +11,14 @@ import numpy as np
 
 from foresight.errors import ForesightError
 from foresight.experiments.arrays import name_leaves
-from foresight.experiments.checkpoints import Checkpoint, encode_checkpoint, fill_state, write_checkpoint
+from foresight.experiments.checkpoints import Checkpoint, fill_state
+from foresight.experiments.crew import any_of_us, is_writer
 from foresight.experiments.finite import first_non_finite, first_non_finite_row
 from foresight.experiments.interrupts import Interrupts
-from foresight.experiments.lock import own
-from foresight.experiments.metrics import Record, format_records, records_per_row
-from foresight.experiments.runs import Run, Say, last_checkpoint, open_run
-from foresight.files import Journal, free_bytes
+from foresight.experiments.keeper import Keeper, SaveOptions, check_room
+from foresight.experiments.metrics import Record, records_per_row
+from foresight.experiments.runs import Run, Say, find_together, open_together
+from foresight.experiments.sinks import OpenSink
 
 State = Any
 Metrics = Any  # a tree of arrays [R, ...]: R rows that cover the chunk's updates evenly
@@ -28,16 +27,6 @@ Metrics = Any  # a tree of arrays [R, ...]: R rows that cover the chunk's update
 def say_on_stderr(text: str) -> None:
     """Tell the person at the terminal, without touching standard output."""
     print(f"foresight: {text}", file=sys.stderr, flush=True)
-
-
-@dataclass(frozen=True)
-class SaveOptions:
-    """When to save and what to keep."""
-
-    seconds: float = 600.0  # save when so much time has gone by since the last checkpoint
-    updates: int | None = None  # save also when so many updates have gone by
-    keep: int = 3  # checkpoints kept, beside the best one
-    best: str | None = None  # the record's field by whose mean since the last save the best one is known
 
 
 class Outcome(NamedTuple):
@@ -55,52 +44,14 @@ class Outcome(NamedTuple):
         return 128 + self.signal if self.signal else 0
 
 
-class Keeper:
-    """Writes into the run folder what the loop brings: records at once, the state when asked."""
+class Trainer(NamedTuple):
+    """What is trained, as functions of its state."""
 
-    def __init__(self, run: Run, weights: Callable[[State], Any], options: SaveOptions, checkpoint: Checkpoint | None):
-        """Go on after `checkpoint`: what was logged after it is cut off, since it will be logged again."""
-        self.run, self.weights, self.options = run, weights, options
-        self.saved = checkpoint.manifest.step if checkpoint else None
-        self.journal = Journal(run.metrics, checkpoint.manifest.metrics_bytes if checkpoint else 0)
-        self.scores: list[float] = []
-        self.clock = time.monotonic()
-
-    @property
-    def last_good(self) -> Path:
-        """The folder of the newest checkpoint."""
-        return self.run.checkpoints / str(self.saved)
-
-    def log(self, records: list[Record]) -> None:
-        """Append records to metrics.jsonl."""
-        self.journal.append(format_records(records))
-        self.scores += [np.mean(r[self.options.best]) for r in records if r.get(self.options.best) is not None]
-
-    def is_due(self, step: int) -> bool:
-        """Whether the options ask for a checkpoint now."""
-        updates = self.options.updates
-        return time.monotonic() - self.clock >= self.options.seconds or bool(updates and step - self.saved >= updates)
-
-    def close(self) -> None:
-        """Let go of the metrics file."""
-        self.journal.close()
-
-    def save(self, state: State, step: int) -> None:
-        """Write a checkpoint, unless this step has one."""
-        if step == self.saved:
-            return
-        score = float(np.mean(self.scores)) if self.scores else None
-        config, size = self.run.config, self.journal.size
-        manifest, contents = encode_checkpoint(state, self.weights(state), config, self.run.id, step, score, size)
-        if self.saved is None:
-            check_room(self.run, manifest.bytes)
-        try:
-            self.journal.sync()  # a checkpoint must not promise records that a power cut could take
-            write_checkpoint(self.run.checkpoints / str(step), contents, self.options.keep)
-        except ForesightError as error:
-            hint = "" if self.saved is None else f"; the last good checkpoint is {self.last_good}"
-            raise ForesightError(f"update {step} could not be saved: {error}{hint}") from error
-        self.saved, self.scores, self.clock = step, [], time.monotonic()
+    initial_state: Callable[[], State]
+    chunk: Callable[[State], tuple[State, Metrics]]
+    updates_done: Callable[[State], int]
+    weights: Callable[[State], Any]
+    to_records: Callable[[int, int, dict[str, np.ndarray]], list[Record]]
 
 
 def train_in_chunks(
@@ -114,54 +65,69 @@ def train_in_chunks(
     options: SaveOptions = SaveOptions(),
     on_chunk: Callable[[State, list[Record]], None] = lambda state, records: None,
     to_records: Callable[[int, int, dict[str, np.ndarray]], list[Record]] = records_per_row,
+    sinks: Sequence[OpenSink] = (),
     say: Say = say_on_stderr,
 ) -> Outcome:
     """Train until `total_updates` in the run folder `folder`, going on where an earlier call stopped.
 
-    `chunk` does some updates and gives metrics [R, ...]; `to_records(before, after, metrics)` makes lines of them.
+    `chunk` does some updates and gives metrics [R, ...]; `to_records(before, after, metrics)` makes records of them,
+    each with the field `update`. Several processes call this together, with a folder that all can read.
     """
-    folder = Path(folder)
-    with own(folder), Interrupts(f"stopped; {how_to_go_on(folder)}") as interrupts:
-        run = open_run(folder, config)
-        checkpoint = last_checkpoint(run, say)
-        state = strengthen(initial_state())
-        with closing(Keeper(run, weights, options, checkpoint)) as keeper:
-            if checkpoint:
-                state = fill_state(state, checkpoint)
-                check_room(run, checkpoint.manifest.bytes)
-                say(f"going on from {checkpoint.folder}")
-            else:  # the first checkpoint also shows that the disk takes them, before hours depend on it
-                with interrupts.writing:
-                    keeper.save(checked(state, keeper), updates_done(state))
-            while (before := updates_done(state)) < total_updates and not interrupts.caught:
-                state, metrics = chunk(state)
-                state, after = strengthen(state), updates_done(state)
-                records = to_records(before, after, checked_metrics(before, after, metrics, keeper))
-                checked(state, keeper)
-                interrupts.nothing_to_save = False
-                with interrupts.writing:
-                    keeper.log(records)
-                    if keeper.is_due(after) or after >= total_updates or interrupts.caught:
-                        keeper.save(state, after)
-                on_chunk(state, records)
-            with interrupts.writing:
-                keeper.save(state, before)
-    message = f"stopped after update {before}, saved in {keeper.last_good}; {how_to_go_on(folder)}"
-    return Outcome(state, before, keeper.last_good, interrupts.caught, message if before < total_updates else "done")
+    folder, trainer = Path(folder), Trainer(initial_state, chunk, updates_done, weights, to_records)
+    with Interrupts(f"stopped; {how_to_go_on(folder)}") as interrupts, open_together(folder, config) as run:
+        state, checkpoint = begin_or_go_on(run, trainer, say)
+        with closing(Keeper(run, trainer.weights, options, checkpoint, sinks)) as keeper:
+            with interrupts.writing:  # a first checkpoint also shows that the disk takes them
+                keeper.save(checked(state, keeper), trainer.updates_done(state))
+            state = keep_training(state, trainer, keeper, interrupts, total_updates, on_chunk)
+    updates = trainer.updates_done(state)
+    if updates >= total_updates:
+        return Outcome(state, updates, keeper.last_good, None, f"done: {updates} updates, saved in {keeper.last_good}")
+    message = f"stopped after update {updates}, saved in {keeper.last_good}; {how_to_go_on(folder)}"
+    return Outcome(state, updates, keeper.last_good, interrupts.caught, message)
+
+
+def begin_or_go_on(run: Run, trainer: Trainer, say: Say) -> tuple[State, Checkpoint | None]:
+    """The state to train from, and the checkpoint it comes from if there is one."""
+    checkpoint = find_together(run, say)
+    state = strengthen(trainer.initial_state())
+    if checkpoint is None:
+        return state, None
+    if is_writer():
+        check_room(run, checkpoint.manifest.bytes)
+        say(f"going on from {checkpoint.folder}")
+    return fill_state(state, checkpoint), checkpoint
+
+
+def keep_training(
+    state: State,
+    trainer: Trainer,
+    keeper: Keeper,
+    interrupts: Interrupts,
+    total_updates: int,
+    on_chunk: Callable[[State, list[Record]], None],
+) -> State:
+    """Chunk after chunk until all updates are done or a signal comes; what is returned is also saved."""
+    while (before := trainer.updates_done(state)) < total_updates:
+        state, metrics = trainer.chunk(state)
+        state, after = strengthen(state), trainer.updates_done(state)
+        records = trainer.to_records(before, after, checked_metrics(before, after, metrics, keeper))
+        checked(state, keeper)
+        interrupts.nothing_to_save = False
+        stop = any_of_us(interrupts.caught is not None)
+        with interrupts.writing:
+            keeper.log(records)
+            if stop or after >= total_updates or any_of_us(keeper.is_due(after)):
+                keeper.save(state, after)
+        on_chunk(state, records)
+        if stop:
+            break
+    return state
 
 
 def how_to_go_on(folder: Path) -> str:
     """What a person does after an interruption."""
     return f"the same command goes on with {folder} where it stopped"
-
-
-def check_room(run: Run, checkpoint_bytes: int) -> None:
-    """Refuse to begin on a disk that will soon be full: one checkpoint is written before an old one goes."""
-    free = free_bytes(run.folder)
-    if free < 3 * checkpoint_bytes:
-        raise ForesightError(
-            f"{run.folder} has room for {free / 1e6:.0f} MB; three checkpoints need {3 * checkpoint_bytes / 1e6:.0f} MB"
-        )
 
 
 def strengthen(state: State) -> State:
@@ -178,7 +144,7 @@ def checked_metrics(before: int, after: int, metrics: Metrics, keeper: Keeper) -
     """Metrics by name on the host, all finite, of a chunk that got on."""
     if after <= before:
         raise ValueError("a chunk did no update")
-    named = {name: np.asarray(values) for name, values in name_leaves(metrics).items()}
+    named = {name: np.atleast_1d(values) for name, values in name_leaves(metrics).items()}
     bad = first_non_finite_row(named)
     if bad:
         row, name = bad

@@ -2,7 +2,8 @@
 
 import json
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,6 +11,8 @@ from foresight import __version__
 from foresight.errors import ForesightError
 from foresight.experiments.arrays import parse_json
 from foresight.experiments.checkpoints import FORMAT, Checkpoint, Damaged, newest_good, set_aside, steps_in
+from foresight.experiments.crew import is_writer, wait_for_all
+from foresight.experiments.lock import own
 from foresight.files import discard_leftovers, reading, write_whole
 
 Say = Callable[[str], None]
@@ -62,6 +65,29 @@ def open_run(folder: Path, config: Mapping[str, Any]) -> Run:
     stored = {"format": FORMAT, "foresight": __version__, "run": run.id, "config": wanted}
     write_whole(folder / "config.json", json.dumps(stored, indent=1).encode() + b"\n")
     return run
+
+
+@contextmanager
+def open_together(folder: Path, config: Mapping[str, Any]) -> Iterator[Run]:
+    """Own and open a run in the process that writes; in others, wait for it and read."""
+    if is_writer():
+        with own(folder):
+            run = open_run(folder, config)
+            wait_for_all("the run is open")
+            yield run
+    else:
+        wait_for_all("the run is open")
+        yield read_run(folder)
+
+
+def find_together(run: Run, say: Say) -> Checkpoint | None:
+    """The checkpoint that all processes go on from: the one that the writer finds."""
+    checkpoint = last_checkpoint(run, say) if is_writer() else None
+    wait_for_all("the writer has looked")
+    if not is_writer():
+        checkpoint, _ = newest_good(run.checkpoints, lambda checkpoint: None)
+    wait_for_all("all have looked")
+    return checkpoint
 
 
 def check_same_settings(run: Run, wanted: dict[str, Any]) -> None:

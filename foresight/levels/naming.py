@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 from foresight.levels.cells import LevelError
-from foresight.levels.packed import SUFFIX, read_set
+from foresight.levels.packed import SUFFIX, is_packed, read_set
 from foresight.levels.sets import LevelSet
 from foresight.levels.sources import one_set, read_source
 
@@ -43,6 +43,6 @@ def open_set(name: str | Path) -> LevelSet:
                 f" or one of {', '.join(named) or 'the built-in sets'} (see `foresight levels list`)"
             )
         return read_set(named[str(name)])
-    if path.suffix == SUFFIX and path.is_file():
+    if path.is_file() and (path.suffix == SUFFIX or is_packed(path)):
         return read_set(path)
     return one_set(path, read_source(path))

@@ -52,6 +52,15 @@ def read_set(path: Path) -> LevelSet:
         raise ForesightError(f"cannot read {path}: {error.strerror or error}") from error
 
 
+def is_packed(path: Path) -> bool:
+    """True for a file that starts like a packed set, whatever its name."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(MAGIC)) == MAGIC
+    except OSError as error:
+        raise ForesightError(f"cannot read {path}: {error.strerror or error}") from error
+
+
 def parse_header(start: bytes, path: Path) -> tuple[dict, int]:
     """The header of a packed file and the number of bytes before its records."""
     if len(start) < PREFIX.size or not start.startswith(MAGIC):

@@ -12,7 +12,7 @@ from foresight.levels.archives import LARGEST_FILE, files_in, kind_of, too_large
 from foresight.levels.boxoban import parse_boxoban
 from foresight.levels.cells import WALL, LevelError
 from foresight.levels.operations import join
-from foresight.levels.packed import SUFFIX
+from foresight.levels.packed import is_packed
 from foresight.levels.sets import LevelSet
 from foresight.levels.text import Board, parse
 
@@ -55,7 +55,7 @@ def read_source(path: Path, *, skip_bad: bool = False, progress: Progress = lamb
     path, faults = Path(path), Faults(skip_bad)
     if not path.exists():
         raise LevelError(f"cannot read {path}: no such file or folder")
-    if path.suffix == SUFFIX:
+    if path.is_file() and is_packed(path):
         raise LevelError(f"{path} is a packed set already, expected a text file, a folder or an archive of levels")
     if path.is_file() and kind_of(path) == "text":
         sets, without = read_text(path, faults, progress), []

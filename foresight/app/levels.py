@@ -1,0 +1,54 @@
+"""`foresight levels`: import, look at, combine, compare, download and generate level sets."""
+
+import inspect
+from typing import Any
+
+import tyro
+
+from foresight.app.levels_make import Dedupe, Fetch, Generate, Import, Subset
+from foresight.app.levels_report import Info, List, Overlap, Show
+from foresight.errors import ForesightError
+
+COMMANDS: dict[str, Any] = {
+    "import": Import,
+    "info": Info,
+    "show": Show,
+    "subset": Subset,
+    "dedupe": Dedupe,
+    "overlap": Overlap,
+    "generate": Generate,
+    "fetch": Fetch,
+    "list": List,
+}
+
+
+def main(arguments: list[str]) -> int | None:
+    """Run one of the commands below `foresight levels`."""
+    if not arguments or arguments[0] in ("-h", "--help"):
+        print(usage())
+        return 0
+    name, rest = arguments[0], arguments[1:]
+    if name not in COMMANDS:
+        raise ForesightError(f"unknown command 'levels {name}'; there are: {', '.join(COMMANDS)}")
+    command = COMMANDS[name]
+    description = f"{inspect.getdoc(command)}\n\nexample: {command.example}"
+    return tyro.cli(command, args=rest, prog=f"foresight levels {name}", description=description).run()
+
+
+def usage() -> str:
+    """The text of `foresight levels --help`."""
+    lines = [f"  {name:<9} {command.__doc__.splitlines()[0]}" for name, command in COMMANDS.items()]
+    return "\n".join(
+        [
+            "usage: foresight levels COMMAND ...",
+            "",
+            "Sokoban levels as data. SET is a packed file, a text source (file, folder, zip or tar),",
+            "or a name such as builtin/test (see `foresight levels list`).",
+            "",
+            "commands:",
+            *lines,
+            "",
+            "`foresight levels COMMAND --help` explains a command.",
+            "example: foresight levels show builtin/test 0",
+        ]
+    )

@@ -1,0 +1,149 @@
+"""The commands of `foresight levels` that answer a question and change nothing, except for a picture asked for."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+from tyro.conf import FlagCreatePairsOff, Positional, arg
+
+from foresight.app.png import write_png
+from foresight.errors import ForesightError
+from foresight.levels import LevelError, LevelSet, open_set, read_set
+from foresight.levels.naming import BUILTIN, named_sets
+from foresight.levels.operations import overlap
+from foresight.levels.statistics import statistics
+from foresight.levels.text import format_board
+
+Json = FlagCreatePairsOff[bool]
+
+
+def summary_of(levels: LevelSet) -> dict[str, Any]:
+    """What every report says of a set."""
+    return {
+        "name": levels.name,
+        "count": len(levels),
+        "size": f"{levels.height}x{levels.width}",
+        "boxes": levels.boxes,
+        "digest": levels.digest,
+        "source": levels.source,
+    }
+
+
+def print_json(document: Any) -> None:
+    """One JSON document on stdout."""
+    print(json.dumps(document, indent=2))
+
+
+@dataclass(frozen=True)
+class Info:
+    """Say what is in a set: count, size, boxes, digest and statistics of its boards."""
+
+    example: ClassVar[str] = "foresight levels info builtin/test --json"
+
+    set: Annotated[str, Positional, arg(metavar="SET")]  # a packed file, a text source or a name
+    json: Json = False  # print one JSON document
+
+    def run(self) -> None:
+        """Print the report."""
+        levels = open_set(self.set)
+        measured = statistics(levels)
+        if self.json:
+            print_json(summary_of(levels) | {"height": levels.height, "width": levels.width} | measured._asdict())
+            return
+        boxes = levels.boxes if measured.boxes_min == levels.boxes else f"{measured.boxes_min} to {levels.boxes}"
+        print(
+            f"{levels.name}: {len(levels):,} levels of {levels.height}x{levels.width} cells, {boxes} boxes\n"
+            f"  from         {levels.source}\n"
+            f"  digest       {levels.digest}\n"
+            f"  wall share   {measured.wall_share:.4f}\n"
+            f"  free cells   mean {measured.free_mean:.2f}, sd {measured.free_sd:.2f},"
+            f" {measured.free_min} to {measured.free_max} inside the border\n"
+            f"  reachable    mean {measured.reachable_mean:.1f}, median {measured.reachable_median:g}"
+            " cells from the start without pushing"
+        )
+
+
+@dataclass(frozen=True)
+class Show:
+    """Draw one level of a set, as text or as a picture."""
+
+    example: ClassVar[str] = "foresight levels show builtin/test 7 --png level.png"
+
+    set: Annotated[str, Positional, arg(metavar="SET")]  # a packed file, a text source or a name
+    index: Annotated[int, Positional, arg(metavar="INDEX")]  # which level, counted from 0
+    png: Annotated[Path | None, arg(metavar="FILE")] = None  # write a picture to this file instead
+    scale: int = 4  # the picture's pixels for each pixel of the 8x8 sprites
+    json: Json = False  # print one JSON document
+
+    def run(self) -> None:
+        """Print or paint the level."""
+        levels = open_set(self.set)
+        if not 0 <= self.index < len(levels):
+            raise ForesightError(f"{self.set} has no level {self.index}, expected 0 to {len(levels) - 1}")
+        cells = levels.cells(self.index)[0]
+        if self.png:
+            # Imported late: everything else here is done without the environments.
+            from foresight.envs.draw import draw_sokoban
+
+            if not 1 <= self.scale <= 64:
+                raise ForesightError(f"--scale {self.scale}, expected 1 to 64")
+            write_png(self.png, draw_sokoban(cells, 8 * self.scale))
+        rows = format_board(cells).splitlines()
+        if self.json:
+            picture = {"png": str(self.png)} if self.png else {}
+            print_json({"name": levels.name, "index": self.index, "rows": rows} | picture)
+        else:
+            print(f"{self.png}" if self.png else "\n".join(rows))
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """Count the levels that two sets have in common."""
+
+    example: ClassVar[str] = "foresight levels overlap builtin/train builtin/test --symmetries"
+
+    first: Annotated[str, Positional, arg(metavar="A")]  # a packed file, a text source or a name
+    second: Annotated[str, Positional, arg(metavar="B")]  # another
+    symmetries: FlagCreatePairsOff[bool] = False  # take levels as equal that turning and mirroring make equal
+    json: Json = False  # print one JSON document
+
+    def run(self) -> None:
+        """Print the number."""
+        first, second = open_set(self.first), open_set(self.second)
+        common = overlap(first, second, self.symmetries)
+        if self.json:
+            sets = {"a": summary_of(first), "b": summary_of(second)}
+            print_json({"overlap": common, "symmetries": self.symmetries} | sets)
+            return
+        meaning = "up to symmetry" if self.symmetries else "exactly equal"
+        print(f"{common:,} levels in common ({meaning}): {first.name} {len(first):,}, {second.name} {len(second):,}")
+
+
+@dataclass(frozen=True)
+class List:
+    """List the sets that have a name: those built in and those in the cache folder."""
+
+    example: ClassVar[str] = "foresight levels list"
+
+    json: Json = False  # print one JSON document
+
+    def run(self) -> None:
+        """Print the table."""
+        rows = [self.row(name, path) for name, path in named_sets().items()]
+        if self.json:
+            print_json(rows)
+            return
+        for row in rows:
+            content = f"{row['count']:>9,} levels  {row['size']:>5}  {row['boxes']} boxes" if "count" in row else ""
+            print(f"{row['name']:<20} {content}{row.get('fault', '')}")
+        if not any(not row["name"].startswith(BUILTIN) for row in rows):
+            print("no set is cached; `foresight levels fetch` downloads the published Boxoban levels")
+
+    def row(self, name: str, path: Path) -> dict[str, Any]:
+        """One named set; a damaged file is listed as such."""
+        place = {"name": name, "file": str(path)}
+        try:
+            return summary_of(read_set(path)) | place
+        except LevelError as error:
+            return place | {"fault": str(error)}

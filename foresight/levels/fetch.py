@@ -1,0 +1,87 @@
+"""The published Boxoban levels: downloaded once, checked against their digests, kept in the cache folder."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from foresight.errors import ForesightError
+from foresight.levels.cells import LevelError
+from foresight.levels.download import Progress, Unreachable, download
+from foresight.levels.naming import cache_folder
+from foresight.levels.packed import SUFFIX, read_set, write_set
+from foresight.levels.sets import LevelSet
+from foresight.levels.sources import read_source
+
+ARCHIVE = "https://github.com/google-deepmind/boxoban-levels/archive/refs/heads/master.zip"
+
+
+class Published(NamedTuple):
+    """What a published set is known by."""
+
+    count: int
+    digest: str
+
+
+BOXOBAN = {
+    "unfiltered-train": Published(900_000, "4a1e50b84ca53b68a0d0a27a50999189d2f859dafed58a7bf8c46fcbdc5880ea"),
+    "unfiltered-valid": Published(100_000, "2fafd009a8428e448cea7cfcc4a8f58fb45c49d167e57a1ef13a5c1ef25809d0"),
+    "unfiltered-test": Published(1_000, "88a1c2e12adf4b23225ff827b44ed02170fe405e3bd2b5bf5e42de66217ab3ee"),
+    "medium-train": Published(450_000, "74bccad712cc6dbd273e6aa556a40d87793dd613e84b3c72e1e4c97c4b6b7f43"),
+    "medium-valid": Published(50_000, "a65ffc5ec89388c0a26258397b161f4bb0f50de035cbff152ecc210e7b27588c"),
+    "hard": Published(3_332, "e4b767faa0070cb6ce15642d91ac13149ee445aeed8e49760f3cbfb19978a2ff"),
+}
+
+
+def fetch(
+    url: str = ARCHIVE,
+    expected: dict[str, Published] = BOXOBAN,
+    progress: Progress = lambda done, total: None,
+) -> dict[str, Path]:
+    """Bring the published sets into the cache folder, unless they are there; their packed files by name."""
+    folder = cache_folder()
+    files = {name: folder / f"{name}{SUFFIX}" for name in expected}
+    if all(is_cached(files[name], published) for name, published in expected.items()):
+        return files
+    part = folder / "boxoban-levels.zip.part"
+    try:
+        download(url, part, progress)
+    except Unreachable as error:
+        kept = f"; the {part.stat().st_size:,} bytes that came are kept for the next try" if part.exists() else ""
+        raise ForesightError(
+            f"{error}{kept}; without a network, copy the archive here from elsewhere and use"
+            " `foresight levels import PATH FOLDER`"
+        ) from error
+    for name, levels in checked(part, url, expected).items():
+        write_set(levels, files[name])
+    part.unlink()
+    return files
+
+
+def is_cached(path: Path, published: Published) -> bool:
+    """True when the packed file is there, whole, and holds the published levels."""
+    try:
+        return path.exists() and read_set(path).digest == published.digest
+    except LevelError:
+        return False
+
+
+def checked(part: Path, url: str, expected: dict[str, Published]) -> dict[str, LevelSet]:
+    """The sets of a downloaded archive, after comparing counts and digests with the published ones."""
+    try:
+        sets = read_source(part).sets
+        for name, published in expected.items():
+            check_published(name, sets.get(name), published)
+    except LevelError as error:
+        part.unlink()
+        raise LevelError(f"{url} did not give the published levels: {error}; the download was removed") from error
+    return {name: replace(sets[name], source=f"{url}, {name}") for name in expected}
+
+
+def check_published(name: str, levels: LevelSet | None, published: Published) -> None:
+    """Raise LevelError unless these are the published levels."""
+    if levels is None:
+        raise LevelError(f"there is no set '{name}', expected {published.count} levels")
+    if len(levels) != published.count:
+        raise LevelError(f"{name} has {len(levels)} levels, expected {published.count}")
+    if levels.digest != published.digest:
+        raise LevelError(f"{name} has the digest {levels.digest}, expected {published.digest}")

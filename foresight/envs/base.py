@@ -15,7 +15,7 @@ from foresight.types import Outcome, State, TimeStep
 # up from 0, so what is folded in for cap and steps is kept out of their reach.
 CAP = 0x7FFFFFFF
 STEPS = 0x80000000
-LANES = 16  # how many costly resets `advance_each` makes at a time
+LANES = 8  # how many costly resets `advance_each` makes at a time
 
 
 class Transition(NamedTuple):
@@ -48,9 +48,18 @@ class Env(eqx.Module):
     def picture_shape(self) -> tuple[int, int, int]:
         """The shape [H, W, C] that `paint` gives."""
 
+    @property
+    def level_count(self) -> int | None:
+        """How many levels `reset_to` can tell apart; None where there is no end of them."""
+        return None
+
     @abstractmethod
     def reset(self, key: Array) -> State:
         """A first state, drawn with `key`."""
+
+    def reset_to(self, index: Array) -> State:
+        """The first state number `index`, int32 []: the same one at every call."""
+        return self.reset(jax.random.fold_in(jax.random.key(0), index))
 
     @abstractmethod
     def step(self, state: State, action: Array, key: Array) -> tuple[State, Transition]:

@@ -74,6 +74,11 @@ class Sokoban(Env):
             return SIDE * self.height, SIDE * self.width, 3
         return self.height, self.width, 3 if self.view == "pixels" else CODES
 
+    @property
+    def level_count(self) -> int:
+        """How many levels the set holds."""
+        return len(self.levels)
+
     def reset(self, key: Array) -> Board:
         """A level drawn uniformly, with replacement."""
         return self.reset_to(draw_below(len(self.levels), key))

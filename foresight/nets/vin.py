@@ -1,0 +1,204 @@
+"""Value Iteration Networks (Tamar et al. 2016) as the paper's appendix has them: planning as repeated convolution.
+
+I is the encoded frame (or the picture itself), R = W_reward * I, V = max_a Q_a, and Q is updated `depth` times by one
+of two rules. "Although these equations denote a single convolutional operation [...] we use two convolutional layers
+in each case with a relu activation in between": that pair is `TwoConvs`.
+"""
+
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from foresight.errors import ForesightError
+from foresight.nets.base import FeedForward
+from foresight.nets.encoders import ENCODERS, Encoder, centre, plan_for
+from foresight.nets.heads import Head
+from foresight.nets.layers import Conv, compute_dtype, convolution
+
+
+class TwoConvs(eqx.Module):
+    """W * x of the paper's equations: a convolution, ReLU, and a second convolution without bias."""
+
+    first: Conv
+    second: Conv
+
+    def __init__(self, inputs: int, hidden: int, outputs: int, kernels: tuple[int, int], *, key: Array):
+        first_key, second_key = jax.random.split(key)
+        self.first = Conv(inputs, hidden, kernels[0], key=first_key)
+        self.second = Conv(hidden, outputs, kernels[1], bias=False, key=second_key)
+
+    def __call__(self, x: Array) -> Array:
+        """[H, W, C] to [H, W, outputs]."""
+        return self.second(jax.nn.relu(self.first(x)))
+
+
+class Concatenated(eqx.Module):
+    """The original rule: Q' = W_transition * [R : V]."""
+
+    transition: TwoConvs
+
+    def __init__(self, rewards: int, hidden: int, abstract_actions: int, kernels: tuple[int, int], *, key: Array):
+        self.transition = TwoConvs(rewards + 1, hidden, abstract_actions, kernels, key=key)
+
+    def prepare(self, reward: Array) -> Array:
+        """What R [H, W, rewards] adds to the first convolution: the same in every iteration, so computed once."""
+        first = self.transition.first
+        part = convolution(first.form)(reward, first.weight[:, :, :-1].astype(reward.dtype), 1)
+        return part + first.bias.astype(reward.dtype)[None, None]
+
+    def __call__(self, prepared: Array, value: Array) -> Array:
+        """Q' [H, W, abstract actions] from V [H, W, 1]."""
+        first = self.transition.first
+        of_value = convolution(first.form)(value, first.weight[:, :, -1:].astype(value.dtype), 1)
+        return self.transition.second(jax.nn.relu(prepared + of_value))
+
+
+class Discounted(eqx.Module):
+    """The paper's alternative: Q' = R + gamma (W_transition * V), with a gamma of its own."""
+
+    transition: TwoConvs
+    gamma: float = eqx.field(static=True)
+
+    def __init__(
+        self, rewards: int, hidden: int, abstract_actions: int, kernels: tuple[int, int], *, gamma: float, key: Array
+    ):
+        if rewards not in (1, abstract_actions):
+            raise ForesightError(
+                f"VIN's rule Q = R + gamma (W * V) adds R to Q: it needs 1 reward channel or one for each of the "
+                f"{abstract_actions} abstract actions, not {rewards}"
+            )
+        self.transition = TwoConvs(1, hidden, abstract_actions, kernels, key=key)
+        self.gamma = gamma
+
+    def prepare(self, reward: Array) -> Array:
+        """R itself."""
+        return reward
+
+    def __call__(self, prepared: Array, value: Array) -> Array:
+        """Q' [H, W, abstract actions] from V [H, W, 1]."""
+        return prepared + self.gamma * self.transition(value)
+
+
+class PlayerAttention(eqx.Module):
+    """Where the player is: the brightest cell of a picture that has one pixel a cell."""
+
+    def __call__(self, picture: Array, image: Array) -> Array:
+        """A mask [H, W], one at the player and zero elsewhere."""
+        height, width, _ = image.shape
+        brightest = jnp.argmax(picture.astype(jnp.int32).sum(axis=2).reshape(-1))
+        return jax.nn.one_hot(brightest, height * width, dtype=jnp.float32).reshape(height, width)
+
+
+class SoftAttention(eqx.Module):
+    """A learned mask: A = sigmoid(W_attention * I)."""
+
+    score: TwoConvs
+
+    def __init__(self, inputs: int, hidden: int, kernels: tuple[int, int], *, key: Array):
+        self.score = TwoConvs(inputs, hidden, 1, kernels, key=key)
+
+    def __call__(self, picture: Array, image: Array) -> Array:
+        """A mask [H, W] of numbers between 0 and 1."""
+        del picture
+        return jax.nn.sigmoid(self.score(image)[:, :, 0].astype(jnp.float32))
+
+
+class Sizes(NamedTuple):
+    """What the paper swept and does not state; with these numbers VIN has the paper's parameter counts."""
+
+    encoded: bool  # whether I is the encoded frame and the attention learned; else the picture is the board itself
+    depth: int  # value iterations: the VIN paper's for boards of about the same size
+    abstract_actions: int
+    reward_channels: int
+    kernels: tuple[int, int]  # of the two convolutions of each pair
+
+
+SIZES = {"gridworld": Sizes(encoded=False, depth=36, abstract_actions=8, reward_channels=8, kernels=(3, 3))}
+ENCODED = Sizes(encoded=True, depth=10, abstract_actions=10, reward_channels=2, kernels=(3, 1))
+
+
+class VIN(FeedForward):
+    """Value iteration on a learned reward map, read off where the attention looks.
+
+    Gridworld's picture is the board, so there I is the picture and the attention is the player's position. Elsewhere
+    I is what DRC's encoder gives, and the attention is learned.
+    """
+
+    encoder: Encoder | None
+    reward: TwoConvs
+    rule: Concatenated | Discounted
+    attention: PlayerAttention | SoftAttention
+    head: Head
+    depth: int = eqx.field(static=True)
+    dtype: str = eqx.field(static=True)
+
+    def __init__(
+        self,
+        domain: str,
+        picture_shape: tuple[int, int, int],
+        actions: int,
+        key: Array,
+        *,
+        depth: int | None = None,  # value iterations; None, here and below, for the domain's own
+        abstract_actions: int | None = None,
+        reward_channels: int | None = None,
+        gamma: float | None = None,  # a number chooses the rule Q = R + gamma (W * V)
+        channels: int = 64,  # between the two convolutions of the reward and of the transition
+        attention_channels: int = 50,  # between those of the learned attention
+        features: int = 32,  # channels of the encoded frame
+        hidden: int = 256,  # units of the head
+        dtype: str = "float32",
+    ):
+        encoder_key, reward_key, rule_key, attention_key, head_key = jax.random.split(key, 5)
+        compute_dtype(dtype)
+        sizes = SIZES.get(domain, ENCODED)
+        kernels = sizes.kernels
+        abstract_actions = abstract_actions or sizes.abstract_actions
+        reward_channels = reward_channels or (sizes.reward_channels if gamma is None else 1)
+        if sizes.encoded:
+            plan = plan_for(domain, ENCODERS, "encoder").scaled(features)
+            self.encoder = Encoder(plan, picture_shape[-1], key=encoder_key)
+            self.attention = SoftAttention(features, attention_channels, kernels, key=attention_key)
+        else:
+            self.encoder = None
+            self.attention = PlayerAttention()
+            features = picture_shape[-1]
+        self.reward = TwoConvs(features, channels, reward_channels, kernels, key=reward_key)
+        if gamma is None:
+            self.rule = Concatenated(reward_channels, channels, abstract_actions, kernels, key=rule_key)
+        else:
+            self.rule = Discounted(reward_channels, channels, abstract_actions, kernels, gamma=gamma, key=rule_key)
+        self.head = Head(abstract_actions, actions, hidden=hidden, key=head_key)
+        self.depth = depth or sizes.depth
+        self.dtype = dtype
+
+    def encode(self, picture: Array) -> Array:
+        """Q after value iteration, summed over the cells by the attention: [abstract actions]."""
+        image = centre(picture, compute_dtype(self.dtype))
+        if self.encoder is not None:
+            image = self.encoder(image)
+        q = self.iterate(image).astype(jnp.float32)
+        return jnp.sum(self.attention(picture, image)[:, :, None] * q, axis=(0, 1))
+
+    def iterate(self, image: Array) -> Array:
+        """Q [H, W, abstract actions] after `depth` iterations from V = 0, for an image [H, W, F]."""
+        prepared = self.rule.prepare(self.reward(image))
+
+        def next_iteration(value: Array, _: None) -> tuple[Array, None]:
+            return jnp.max(self.rule(prepared, value), axis=2, keepdims=True), None
+
+        value = jnp.zeros((*image.shape[:2], 1), image.dtype)
+        value, _ = jax.lax.scan(next_iteration, value, length=self.depth - 1)
+        return self.rule(prepared, value)
+
+    def read(self, features: Array, told: tuple[()]) -> tuple[Array, Array]:
+        """Logits and value from the attended Q."""
+        del told
+        return self.head(features)
+
+    def head_weights(self) -> list[Array]:
+        """Those of the two last layers."""
+        return self.head.output_weights()

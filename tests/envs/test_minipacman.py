@@ -1,0 +1,591 @@
+"""MiniPacman: every rule as a drawn situation, the slow version, and the notebook's own statistics."""
+
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from foresight.envs.base import start
+from foresight.envs.minipacman import (
+    GHOST,
+    MOST_GHOSTS,
+    PLAYER,
+    POWER,
+    Dice,
+    LevelDice,
+    MiniPacman,
+    State,
+    roll,
+    roll_level,
+)
+from foresight.envs.minipacman_maze import GHOST_START_COUNTS, GHOST_STARTS, MAZE, OPEN_CELLS, OPENINGS, WALLS, WIDTH
+from foresight.envs.minipacman_modes import MODES
+from foresight.errors import ForesightError
+from tests.envs.reference_minipacman import OPEN, Game, Ghost
+
+STAY, GO_RIGHT, GO_UP, GO_LEFT, GO_DOWN = range(5)
+RIGHT, UP, LEFT, DOWN = range(4)
+
+
+def drawn(rows, facings=(), **fields) -> State:
+    """A state with no food but what is drawn; `rows` maps a row's number to its drawing.
+
+    @ player, G a ghost (in reading order, facing as in `facings`), o pill, 8 two pills, . food.
+    """
+    player, ghosts, pills, food = None, [], [], np.zeros(len(WALLS), bool)
+    for row, text in rows.items():
+        assert len(text) == WIDTH
+        for column, symbol in enumerate(text):
+            cell = row * WIDTH + column
+            assert (symbol == "#") == (MAZE[row][column] == "#"), f"row {row} has its walls elsewhere"
+            player = cell if symbol == "@" else player
+            ghosts += [cell] * (symbol == "G")
+            pills += [cell] * {"o": 1, "8": 2}.get(symbol, 0)
+            food[cell] = symbol == "."
+    unused = MOST_GHOSTS - len(ghosts)
+    state = State(
+        player=jnp.int32(player),
+        ghosts=jnp.array(ghosts + [WIDTH + 1] * unused, jnp.int32),
+        facings=jnp.array([*facings, *[0] * (MOST_GHOSTS - len(facings))], jnp.int32),
+        alive=jnp.arange(MOST_GHOSTS) < len(ghosts),
+        food=jnp.array(food),
+        pills=jnp.array([*pills, 0, 0][:2], jnp.int32),
+        uneaten=jnp.arange(2) < len(pills),
+        power=jnp.int32(0),
+        level=jnp.int32(1),
+        timer=jnp.int32(0),
+    )
+    return state._replace(**{name: jnp.int32(value) for name, value in fields.items()})
+
+
+def dice(moves=0.0, turns=0.99, choices=0.0) -> Dice:
+    """Dice that let every ghost move and none err, unless said otherwise."""
+    each = lambda x: jnp.full(MOST_GHOSTS, x, jnp.float32) if np.isscalar(x) else jnp.array(x, jnp.float32)  # noqa: E731
+    return Dice(each(moves), each(turns), each(choices), roll_level(jnp.full(3 + 2 * MOST_GHOSTS, 0.5)))
+
+
+def cell(row, column):
+    return row * WIDTH + column
+
+
+NOBODY_MOVES = dice(moves=1.0)
+ENV = MiniPacman()
+EXACT = MiniPacman("hunt", exact=True)
+play = jax.jit(lambda env, state, action, dice: env.play(state, action, dice))
+
+
+def played(state, action=STAY, dice=NOBODY_MOVES, env=ENV):
+    return play(env, state, jnp.int32(action), dice)
+
+
+# --- the maze and the start of a level
+
+
+def test_the_maze_has_138_open_cells_no_dead_end_and_two_mirror_axes():
+    ways = OPENINGS.sum(1)
+    assert len(OPEN_CELLS) == 138
+    assert [int(np.sum(ways == n)) for n in (1, 2, 3, 4)] == [0, 114, 16, 8]
+    assert MAZE[::-1] == MAZE
+    assert all(row == row[::-1] for row in MAZE)
+
+
+def test_ghosts_start_outside_a_box_of_five_before_and_four_after_the_player():
+    for rank, player in enumerate(OPEN_CELLS):
+        row, column = divmod(int(player), WIDTH)
+        allowed = {
+            r * WIDTH + c
+            for r, c in OPEN
+            if r not in range(max(row - 5, 1), row + 5) or c not in range(max(column - 5, 1), column + 5)
+        }
+        assert set(GHOST_STARTS[rank, : GHOST_START_COUNTS[rank]].tolist()) == allowed
+
+
+def test_a_level_starts_with_food_everywhere_two_pills_and_no_power(new_key):
+    state = jax.vmap(ENV.reset)(jax.random.split(new_key(), 2000))
+    assert np.all(np.asarray(state.food) == ~WALLS)
+    assert np.all(np.asarray(state.uneaten))
+    assert not np.any(np.asarray(state.power))
+    assert not np.any(np.asarray(state.timer))
+    for cells in (state.player, state.pills, state.ghosts[:, 0]):
+        assert set(np.unique(cells)) == set(OPEN_CELLS)
+    assert set(np.unique(state.facings)) == {RIGHT, UP, LEFT, DOWN}
+
+
+def test_every_second_level_adds_a_ghost_up_to_sixteen():
+    level = roll_level(jnp.full(3 + 2 * MOST_GHOSTS, 0.5))
+    counts = [int(ENV.begin_level(jnp.int32(k), level).alive.sum()) for k in (1, 2, 3, 4, 5, 30, 31, 32, 33, 99)]
+    assert counts == [1, 1, 2, 2, 3, 15, 16, 16, 16, 16]
+
+
+# --- the player
+
+
+@pytest.mark.parametrize(
+    ("action", "row", "column"), [(STAY, 3, 5), (GO_RIGHT, 3, 6), (GO_UP, 2, 5), (GO_LEFT, 3, 4), (GO_DOWN, 4, 5)]
+)
+def test_the_player_moves_one_cell(action, row, column):
+    after, _ = played(drawn({3: "#    @            #"}), action)
+    assert after.player == cell(row, column)
+
+
+def test_a_move_into_a_wall_is_a_stay():
+    after, _ = played(drawn({3: "#     @           #"}), GO_UP)
+    assert after.player == cell(3, 6)
+
+
+def test_food_is_eaten_once():
+    state = drawn({3: "#    @..          #"})
+    state, first = played(state, GO_RIGHT)
+    state, second = played(state, STAY)
+    assert (first.reward, second.reward) == (1, 0)
+    assert state.food.sum() == 1
+
+
+def test_a_pill_gives_power_for_its_step_and_19_more():
+    state, transition = played(drawn({3: "#    @o        G. #"}), GO_RIGHT)
+    assert transition.reward == 2
+    powers = [int(state.power)]
+    while powers[-1]:
+        state, _ = played(state)
+        powers.append(int(state.power))
+    assert powers == list(range(POWER, -1, -1))
+
+
+def test_two_pills_on_one_cell_are_eaten_in_two_steps():
+    state, first = played(drawn({3: "#    @8        .  #"}), GO_RIGHT)
+    state, second = played(state)
+    state, third = played(state)
+    assert (first.reward, second.reward, third.reward) == (2, 2, 0)
+    assert state.power == POWER - 1
+
+
+# --- meeting ghosts
+
+
+def test_walking_onto_a_ghost_is_death_before_the_ghost_can_leave():
+    _, transition = played(drawn({3: "#    @G        .  #"}, [LEFT]), GO_RIGHT, dice())
+    assert transition.terminated
+
+
+def test_a_ghost_that_walks_onto_the_player_kills():
+    state = drawn({3: "#    @G        .  #"}, [LEFT])
+    assert played(state, STAY, dice())[1].terminated
+    assert not played(state, STAY, NOBODY_MOVES)[1].terminated
+
+
+def test_with_power_the_ghost_is_eaten_and_later_ghosts_rest():
+    state = drawn({3: "#  G @G   G    .  #"}, [LEFT, LEFT, LEFT], power=5)
+    after, transition = played(state, GO_RIGHT, dice())
+    assert transition.reward == 5
+    assert not transition.terminated
+    assert after.alive[:3].tolist() == [True, False, True]
+    assert after.ghosts[0] != state.ghosts[0], "the ghost before the eaten one moves"
+    assert after.ghosts[2] == state.ghosts[2], "the ghost after it does not"
+
+
+def test_power_that_ends_in_this_step_no_longer_protects():
+    _, transition = played(drawn({3: "#    @G        .  #"}, [LEFT], power=1), GO_RIGHT)
+    assert transition.terminated
+
+
+def test_two_ghosts_kill_once_but_twice_in_the_exact_mode():
+    state = drawn({3: "#   G@G        .  #"}, [RIGHT, LEFT])
+    assert played(state, STAY, dice(), MiniPacman("hunt"))[1].reward == -20
+    assert played(state, STAY, dice(), EXACT)[1].reward == -40
+
+
+def test_a_ghost_that_cannot_leave_kills_twice_in_the_exact_mode():
+    state = drawn({1: "#   #        @#   #", 3: "#              .  #"})._replace(
+        ghosts=jnp.full(MOST_GHOSTS, cell(3, 3), jnp.int32), alive=jnp.arange(MOST_GHOSTS) < 1
+    )
+    state = state._replace(player=jnp.int32(cell(3, 3)), facings=jnp.full(MOST_GHOSTS, LEFT, jnp.int32))
+    leaves, _ = played(state, STAY, dice(), EXACT)
+    assert leaves.ghosts[0] == cell(3, 2), "on a shared junction a ghost keeps its facing"
+    stuck = state._replace(
+        player=jnp.int32(cell(3, 6)),
+        ghosts=jnp.full(MOST_GHOSTS, cell(3, 6), jnp.int32),
+        facings=jnp.full(MOST_GHOSTS, UP, jnp.int32),
+    )
+    assert played(stuck, STAY, dice(), EXACT)[1].reward == -20, "in a corridor it turns and leaves"
+
+
+def test_an_eaten_ghost_stays_away():
+    state, _ = played(drawn({3: "#    @G        .  #"}, [LEFT], power=5), GO_RIGHT)
+    state, transition = played(state, GO_RIGHT, dice())
+    assert not state.alive.any()
+    assert transition.reward == 0
+
+
+# --- where ghosts go
+
+
+def ghost_after(state, dice=dice(), env=ENV):
+    return divmod(int(played(state, STAY, dice, env)[0].ghosts[0]), WIDTH)
+
+
+def test_a_ghost_moves_with_the_probability_of_its_speed_halved_under_power():
+    state = drawn({3: "#@      G      .  #"}, [LEFT])
+    assert ghost_after(state, dice(moves=0.49)) == (3, 7)
+    assert ghost_after(state, dice(moves=0.51)) == (3, 8)
+    powered = state._replace(power=jnp.int32(9))
+    assert ghost_after(powered, dice(moves=0.24)) == (3, 7)
+    assert ghost_after(powered, dice(moves=0.26)) == (3, 8)
+
+
+def test_ghosts_get_faster_with_each_level_but_not_in_the_paper_preset():
+    state = drawn({3: "#@      G      .  #"}, [LEFT], level=3)
+    assert ghost_after(state, dice(moves=0.69)) == (3, 7)
+    assert ghost_after(state, dice(moves=0.71)) == (3, 8)
+    paper = MiniPacman(preset="paper")
+    assert ghost_after(state, dice(moves=0.94), paper) == (3, 7)
+    assert ghost_after(state, dice(moves=0.96), paper) == (3, 8)
+
+
+def test_in_a_corridor_a_ghost_goes_on_even_away_from_the_player():
+    assert ghost_after(drawn({3: "#@      G      .  #"}, [RIGHT])) == (3, 9)
+
+
+def test_at_a_bend_a_ghost_follows_it():
+    assert ghost_after(drawn({1: "#   #        G#   #", 3: "#@             .  #"}, [RIGHT])) == (2, 13)
+    assert ghost_after(drawn({1: "#   #        G#   #", 3: "#@             .  #"}, [UP])) == (1, 12)
+
+
+def test_a_ghost_that_faces_a_wall_in_a_corridor_turns_to_the_first_way():
+    assert ghost_after(drawn({3: "#@      G      .  #"}, [UP])) == (3, 9)
+
+
+def test_at_a_junction_a_ghost_never_turns_back():
+    assert ghost_after(drawn({3: "#@ G           .  #"}, [RIGHT])) == (2, 3), "left would be nearer"
+
+
+def test_at_a_junction_a_ghost_chases_and_under_power_flees():
+    state = drawn({3: "#  G      @    .  #"}, [RIGHT])
+    assert ghost_after(state) == (3, 4)
+    assert ghost_after(drawn({3: "#  G      @    .  #"}, [DOWN])) == (3, 4)
+    assert ghost_after(drawn({3: "#  G      @    .  #"}, [UP], power=9)) == (3, 2)
+
+
+def test_equal_ways_are_taken_in_the_order_right_up_left_down():
+    up_or_down = drawn({3: "#  G      @    .  #"}, [RIGHT], power=9)
+    assert ghost_after(up_or_down) == (2, 3), "up and down are as far; right is nearer"
+
+
+@pytest.mark.parametrize(("choice", "end"), [(0.1, (3, 4)), (0.5, (2, 3)), (0.9, (4, 3))])
+def test_at_a_junction_a_ghost_errs_among_the_ways_ahead(choice, end):
+    state = drawn({3: "#@ G           .  #"}, [RIGHT])
+    assert ghost_after(state, dice(turns=0.04, choices=choice)) == end
+
+
+def test_a_fleeing_ghost_never_errs():
+    state = drawn({3: "#@ G           .  #"}, [RIGHT], power=9)
+    assert ghost_after(state, dice(turns=0.0, choices=0.9)) == (3, 4)
+
+
+def test_the_exact_mode_starts_half_of_the_ghosts_without_a_direction(new_key):
+    facings = jax.vmap(EXACT.reset)(jax.random.split(new_key(), 500)).facings
+    assert set(np.unique(facings)) == {-2, -1, RIGHT, UP}
+    bend = {1: "#   #        G#   #", 3: "#@             .  #"}
+    assert ghost_after(drawn(bend, [-2]), env=EXACT) == (1, 12), "acts like left"
+    assert ghost_after(drawn(bend, [-1]), env=EXACT) == (1, 12), "like down it would go down at this left/down bend"
+
+
+# --- modes and levels
+
+
+def test_the_five_modes_pay_what_the_table_says():
+    state = drawn({3: "#    @.        G. #"}, power=9)
+    on_food = {mode: float(played(state, GO_RIGHT, env=MiniPacman(mode))[1].reward) for mode in MODES}
+    assert on_food == pytest.approx({"regular": 1, "avoid": 0, "hunt": 0, "ambush": -0.1, "rush": -0.1})
+    state = drawn({3: "#    @8       G . #"}, power=9)
+    on_pill = {mode: float(played(state, GO_RIGHT, env=MiniPacman(mode))[1].reward) for mode in MODES}
+    assert on_pill == pytest.approx({"regular": 2, "avoid": -4.9, "hunt": 1, "ambush": 0, "rush": 10})
+    state = drawn({3: "#    @G       G . #"}, power=9)
+    on_ghost = {mode: float(played(state, GO_RIGHT, env=MiniPacman(mode))[1].reward) for mode in MODES}
+    assert on_ghost == pytest.approx({"regular": 5, "avoid": -9.9, "hunt": 10, "ambush": 10, "rush": 0})
+    state = drawn({3: "#    @G         . #"})
+    on_death = {mode: float(played(state, GO_RIGHT, env=MiniPacman(mode))[1].reward) for mode in MODES}
+    assert on_death == pytest.approx({"regular": 0, "avoid": -19.9, "hunt": -20, "ambush": -20, "rush": 0})
+
+
+@pytest.mark.parametrize(
+    ("row", "cleared_in"),
+    [
+        ("#    @.     oG    #", {"regular", "avoid"}),
+        ("#    @o      G .  #", {"rush"}),
+        ("#    @G     o  .  #", {"hunt", "ambush"}),
+        ("#    @      oG .  #", set()),
+    ],
+)
+def test_each_mode_is_cleared_by_its_own_thing(row, cleared_in):
+    state = drawn({3: row}, power=9)
+    after = {mode: played(state, GO_RIGHT, env=MiniPacman(mode))[0] for mode in MODES}
+    assert {mode for mode, state in after.items() if state.level == 2} == cleared_in
+    for mode in cleared_in:
+        assert after[mode].food.sum() >= 137
+        assert after[mode].alive.sum() == 1
+        assert after[mode].timer == 0
+
+
+def test_a_new_level_shows_at_once_when_the_time_is_up():
+    env = MiniPacman("avoid")
+    state = drawn({3: "#    @    G    .  #"}, timer=126)
+    state, _ = played(state, env=env)
+    assert state.level == 1
+    assert state.timer == 127
+    state, transition = played(state, env=env)
+    assert state.level == 2
+    assert state.timer == 0
+    assert state.food.sum() == 138
+    assert not transition.terminated
+
+
+def test_in_the_exact_mode_a_timed_out_level_is_seen_once_more():
+    env = MiniPacman("avoid", exact=True)
+    state, _ = played(drawn({3: "#    @    G    .  #"}, timer=127), env=env)
+    assert state.level == 1
+    state, _ = played(state, env=env)
+    assert state.level == 2
+    assert state.timer == 1
+
+
+def test_the_level_timer_is_a_parameter():
+    env = MiniPacman("hunt", level_timer=80)
+    assert played(drawn({3: "#    @    G    .  #"}, timer=79), env=env)[0].level == 2
+    assert played(drawn({3: "#    @    G    .  #"}, timer=79), env=MiniPacman("hunt"))[0].level == 1
+
+
+def test_ghost_settings_replace_parts_of_a_preset():
+    env = MiniPacman(preset="paper", ghost_speed_init=0.25, random_turn=0.5)
+    assert (env.ghosts.speed, env.ghosts.speed_increase, env.ghosts.random_turn) == (0.25, 0, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"mode": "chase"}, "no mode 'chase'; there are: regular, avoid, hunt, ambush, rush"),
+        ({"preset": "i2a"}, "there are: notebook, paper"),
+        ({"ghost_speed_init": 1.5}, "ghost_speed_init is 1.5"),
+        ({"powered_factor": -1}, "powered_factor is -1"),
+        ({"level_timer": 1}, "level_timer is 1"),
+        ({"caps": (0, 5)}, "caps"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(settings, message):
+    with pytest.raises(ForesightError, match=message):
+        MiniPacman(**settings)
+
+
+# --- the picture
+
+
+def test_the_picture_shows_player_over_ghost_over_pill_over_food():
+    state = drawn({3: "#    @Go.         #", 4: "# # #.####### # # #"}, power=13)
+    codes = ENV.observe(state)
+    assert codes.dtype == jnp.uint8
+    assert codes.shape == (15, 19)
+    assert codes[3, :10].tolist() == [1, 0, 0, 0, 0, PLAYER, GHOST + 13, 3, 2, 0]
+    picture = ENV.paint(codes)
+    assert picture.shape == ENV.picture_shape
+    assert picture.dtype == jnp.uint8
+    assert picture[3, 5:9].tolist() == [[0, 255, 0], [255, 166, 0], [0, 255, 255], [0, 0, 255]]
+    together = state._replace(player=state.ghosts[0], pills=state.ghosts[:2])
+    assert ENV.observe(together)[3, 6] == PLAYER
+    together = state._replace(pills=state.ghosts[:2], food=state.food.at[state.ghosts[0]].set(True))
+    assert ENV.observe(together)[3, 6] == GHOST + 13
+
+
+def test_ghosts_turn_from_red_to_yellow_with_power():
+    assert ENV.paint(jnp.uint8([[GHOST, GHOST + POWER]])).tolist() == [[[255, 0, 0], [255, 255, 0]]]
+
+
+# --- against the slow version
+
+
+def test_a_step_is_the_rules_played_with_rolled_dice(new_key):
+    state, key = ENV.reset(new_key()), new_key()
+    together, apart = ENV.step(state, jnp.int32(GO_UP), key), ENV.play(state, jnp.int32(GO_UP), roll(key))
+    assert jax.tree.all(jax.tree.map(lambda a, b: bool(jnp.all(a == b)), together, apart))
+
+
+def crowded(env: MiniPacman, key) -> State:
+    """A state of any level with little left and all of it near: the rare events of random play, often."""
+    keys = jax.random.split(key, 7)
+    level = jax.random.randint(keys[0], (), 1, 40)
+    state = env.begin_level(level, roll_level(jax.random.uniform(keys[1], (3 + 2 * MOST_GHOSTS,))))
+    beside = state.player + jax.random.choice(keys[2], jnp.array([1, -1, WIDTH, -WIDTH]), (2 + MOST_GHOSTS,))
+    beside = jnp.where(jnp.array(WALLS)[beside], state.player + 0 * beside, beside)
+    chance = jax.random.uniform(keys[3], (2 + MOST_GHOSTS,))
+    return state._replace(
+        food=jnp.zeros_like(state.food).at[beside[0]].set(True),
+        pills=jnp.where(chance[:2] < 0.6, beside[:2], state.pills),
+        ghosts=jnp.where(chance[2:] < 0.3, beside[2:], state.ghosts),
+        alive=state.alive & (jax.random.uniform(keys[4], (MOST_GHOSTS,)) < 0.3),
+        timer=jax.random.randint(keys[5], (), 0, 128),
+        power=jax.random.randint(keys[6], (), 0, 21),
+    )
+
+
+def either(env: MiniPacman, key) -> State:
+    """A first state of the game, or a crowded one."""
+    first, crowd = env.reset(key), crowded(env, jax.random.fold_in(key, 1))
+    return jax.tree.map(lambda a, b: jnp.where(jax.random.bits(key) < 2**30, a, b), first, crowd)
+
+
+@partial(jax.jit, static_argnums=(0, 1, 2))
+def prepare(exact: bool, episodes: int, steps: int, key):
+    """First states [B], actions and dice [B, T]: the same for all modes, so compiled once."""
+    first_key, action_key, dice_key = jax.random.split(key, 3)
+    first = jax.vmap(partial(either, MiniPacman(exact=exact)))(jax.random.split(first_key, episodes))
+    actions = jax.random.randint(action_key, (episodes, steps), 0, 5)
+    return first, actions, jax.vmap(jax.vmap(roll))(jax.random.split(dice_key, (episodes, steps)))
+
+
+@jax.jit
+def replay(env: MiniPacman, first: State, actions, dice: Dice):
+    """Pictures, rewards and ends [B, T] of given episodes; rows after a death mean nothing."""
+
+    def next_step(state, now):
+        state, transition = env.play(state, *now)
+        return state, (env.paint(env.observe(state)), transition.reward, transition.terminated)
+
+    return jax.vmap(lambda *episode: jax.lax.scan(next_step, episode[0], episode[1:])[1])(first, actions, dice)
+
+
+def game_like(env: MiniPacman, mode: str, state: State) -> Game:
+    """The slow game in the same state."""
+    place = lambda cell: divmod(int(cell), WIDTH)  # noqa: E731
+    facing = {-2: "left?", -1: "down?"}
+    return Game(
+        mode,
+        exact=env.exact,
+        speed=env.ghosts.speed,
+        speed_increase=env.ghosts.speed_increase,
+        level=int(state.level),
+        player=place(state.player),
+        ghosts=[
+            Ghost(i, place(state.ghosts[i]), facing.get(int(state.facings[i]), int(state.facings[i])))
+            for i in np.flatnonzero(state.alive)
+        ],
+        pills=[place(c) for c, left in zip(state.pills, state.uneaten, strict=True) if left],
+        food={place(c) for c in np.flatnonzero(state.food)},
+        power=int(state.power),
+        timer=int(state.timer),
+    )
+
+
+def plain(dice: Dice, index) -> Dice:
+    """The dice of one step as Python lists."""
+    one = jax.tree.map(lambda x: x[index].tolist(), dice._replace(level=None))
+    return one._replace(level=LevelDice(*(x[index].tolist() for x in dice.level)))
+
+
+def differences(env: MiniPacman, mode: str, episodes: int, steps: int, key) -> tuple[list[str], int]:
+    """Where the fast game and the slow one part, and the number of levels cleared on the way."""
+    prepared = prepare(env.exact, episodes, steps, key)
+    first, actions, dice = jax.tree.map(np.asarray, prepared)
+    pictures, rewards, ended = jax.tree.map(np.asarray, replay(env, *prepared))
+    found, cleared = [], 0
+    for episode in range(episodes):
+        game = game_like(env, mode, jax.tree.map(lambda x, episode=episode: x[episode], first))
+        begun_at = game.level
+        for step in range(steps):
+            index = (episode, step)
+            reward, died = game.step(int(actions[index]), plain(dice, index))
+            if abs(reward - rewards[index]) > 1e-5 or died != ended[index]:
+                found.append(f"{mode} {index}: {reward} {died} against {rewards[index]} {ended[index]}")
+            if not np.array_equal(game.picture, pictures[index]):
+                found.append(f"{mode} {index}: the pictures differ")
+            if died or found:
+                break
+        cleared += game.level - begun_at
+    return found, cleared
+
+
+@pytest.mark.parametrize(("mode", "exact"), [*((mode, False) for mode in MODES), ("avoid", True), ("hunt", True)])
+def test_the_slow_version_agrees_cell_for_cell_and_reward_for_reward(mode, exact, new_key):
+    found, cleared = differences(MiniPacman(mode, exact=exact), mode, episodes=60, steps=25, key=new_key())
+    assert found == []
+    assert cleared > 0, "no level was cleared, so the start of a next level was not compared"
+
+
+def test_the_comparison_sees_a_wrong_rule(new_key):
+    found, _ = differences(MiniPacman("hunt", powered_factor=1.0), "hunt", episodes=60, steps=25, key=new_key())
+    assert found != []
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize("mode", MODES)
+def test_the_slow_version_agrees_on_ten_thousand_episodes(mode, exact, new_key):
+    for _ in range(5):
+        found, cleared = differences(MiniPacman(mode, exact=exact), mode, episodes=200, steps=200, key=new_key())
+        assert found == []
+        assert cleared > 0
+
+
+# --- the notebook's own environment, uniformly random actions, cap 3000, 2,500 episodes a mode
+
+NOTEBOOK = {  # mean return, its standard error, mean length, its standard error
+    "regular": (9.55, 0.19, 63.7, 4.3),
+    "avoid": (-16.95, 0.07, 50.5, 0.7),
+    "hunt": (-20.04, 0.04, 49.5, 0.6),
+    "ambush": (-21.09, 0.05, 49.5, 0.6),
+    "rush": (0.35, 0.07, 59.1, 3.1),
+}
+
+
+def random_play(env: MiniPacman, episodes: int, key) -> tuple[np.ndarray, np.ndarray]:
+    """Return and length of whole episodes of uniformly random play."""
+
+    def one_more(carry):
+        playing, ended, step = carry
+        action = jax.random.randint(jax.random.fold_in(key, step), (episodes,), 0, 5)
+        keys = jax.vmap(jax.random.fold_in)(playing.key, playing.steps)
+        state, transition = jax.vmap(env.step)(playing.state, action, keys)
+        steps = jnp.where(ended, playing.steps, playing.steps + 1)
+        score = jnp.where(ended, playing.score, playing.score + transition.reward)
+        return playing._replace(state=state, steps=steps, score=score), ended | transition.terminated, step + 1
+
+    def going_on(carry):
+        _, ended, step = carry
+        return ~jnp.all(ended) & (step < env.caps[1])
+
+    @jax.jit
+    def run():
+        playing = jax.vmap(lambda key: start(env, key))(jax.random.split(key, episodes))
+        playing, _, _ = jax.lax.while_loop(going_on, one_more, (playing, jnp.zeros(episodes, bool), 0))
+        return playing.score, playing.steps
+
+    score, steps = run()
+    return np.asarray(score), np.asarray(steps)
+
+
+def gap_in_standard_errors(values: np.ndarray, mean: float, error: float) -> float:
+    return abs(values.mean() - mean) / np.hypot(error, values.std(ddof=1) / np.sqrt(len(values)))
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_random_play_gives_the_notebooks_returns_and_lengths(mode, new_key):
+    check_random_play(mode, 250, new_key())
+
+
+def check_random_play(mode, episodes, key):
+    score, steps = random_play(MiniPacman(mode, exact=True), episodes, key)
+    mean_return, return_error, mean_length, length_error = NOTEBOOK[mode]
+    assert gap_in_standard_errors(score, mean_return, return_error) < 4
+    assert gap_in_standard_errors(steps, mean_length, length_error) < 4
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("mode", MODES)
+def test_random_play_gives_the_notebooks_returns_and_lengths_in_ten_thousand_episodes(mode, new_key):
+    check_random_play(mode, 10_000, new_key())
+
+
+@pytest.mark.soak
+def test_with_the_papers_ghost_speed_random_play_lasts_about_35_steps(new_key):
+    score, steps = random_play(MiniPacman(preset="paper", exact=True), 10_000, new_key())
+    assert score.mean() == pytest.approx(6.5, abs=0.5)
+    assert steps.mean() == pytest.approx(35, abs=3)

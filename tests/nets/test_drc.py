@@ -1,0 +1,97 @@
+"""DRC against the paper's equations, and each of its ablations against what it should change."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from foresight.errors import ForesightError
+from foresight.nets import make
+from foresight.nets.drc import boundary_map
+from foresight.nets.memories import MEMORIES
+from tests.nets import reference_drc
+from tests.nets.small import PICTURE, STARTS, STEPS, count, pictures, shapes, small, unrolled
+
+SMALL = {"features": 4, "hidden": 8}
+GATE_WEIGHTS = 3 * 3 * 4 * 16  # one 3x3 convolution from 4 channels to 4 gates of 4
+VARIANTS = [
+    {"depth": 3, "ticks": 2},
+    {"depth": 1, "ticks": 2},
+    {"depth": 2, "ticks": 1, "memory": "GatedConvRNN"},
+    {"depth": 2, "ticks": 1, "memory": "SimpleConvRNN"},
+    {"depth": 2, "ticks": 2, "pool_and_inject": False, "boundary": False},
+    {"depth": 2, "ticks": 1, "top_down": False, "vision_shortcut": False},
+    {"depth": 2, "ticks": 1, "input_to_every_module": False, "reset_every_step": True},
+]
+
+
+@pytest.mark.parametrize("settings", VARIANTS, ids=str)
+def test_it_computes_the_equations_of_the_paper(settings):
+    net, frames = small("drc", **SMALL, **settings), pictures(STEPS)
+    logits, values, _ = unrolled(net, frames)
+    expected_logits, expected_values = reference_drc.unroll(net, np.asarray(frames), np.asarray(STARTS))
+    np.testing.assert_allclose(logits, expected_logits, rtol=2e-5, atol=2e-5)
+    np.testing.assert_allclose(values, expected_values, rtol=2e-5, atol=2e-5)
+
+
+@pytest.mark.parametrize("form", ["native", "slices"])
+def test_both_forms_of_convolution_give_the_same_network(form):
+    net, frames = small("drc", **SMALL, depth=2, ticks=1, form=form), pictures(STEPS)
+    logits, _, _ = unrolled(net, frames)
+    expected, _ = reference_drc.unroll(net, np.asarray(frames), np.asarray(STARTS))
+    np.testing.assert_allclose(logits, expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("switch", "fewer"),
+    [
+        ({"pool_and_inject": False}, 3 * 8 * 16),
+        ({"top_down": False}, GATE_WEIGHTS),  # the first module then has nothing below it
+        ({"vision_shortcut": False}, 5 * 6 * 4 * 8),
+        ({"input_to_every_module": False}, 2 * GATE_WEIGHTS),
+        ({"boundary": False}, 3 * 3 * 3 * 16),
+        ({"reset_every_step": True}, 0),
+        ({"memory": "GatedConvRNN"}, 3 * (GATE_WEIGHTS * 3 + 9 * 16 + 8 * 16 + 16) // 2 + 3 * 5 * 6 * 4),
+        ({"memory": "SimpleConvRNN"}, 3 * (GATE_WEIGHTS * 3 + 9 * 16 + 8 * 16 + 16) * 3 // 4 + 3 * 5 * 6 * 4),
+    ],
+    ids=str,
+)
+def test_each_ablation_takes_away_exactly_its_own_weights(switch, fewer):
+    assert count(shapes("drc", **SMALL)) - count(shapes("drc", **SMALL, **switch)) == fewer
+
+
+def test_top_down_means_nothing_to_a_single_module():
+    one = shapes("drc", depth=1, **SMALL)
+    assert one.modules[0].on_outputs.shape == (3, 3, 4, 16)
+    assert not one.top_down
+
+
+def test_without_memory_between_steps_every_frame_is_read_alone():
+    net, frames = small("drc", **SMALL, depth=2, ticks=1, reset_every_step=True), pictures(STEPS)
+    logits, _, _ = unrolled(net, frames)
+    backwards, _, _ = unrolled(net, frames[::-1])
+    np.testing.assert_allclose(logits, backwards[::-1], rtol=1e-6, atol=1e-6)
+
+
+def test_the_boundary_map_is_one_along_the_edge():
+    drawing = ["11111", "10001", "10001", "11111"]
+    np.testing.assert_array_equal(boundary_map(4, 5)[:, :, 0], [[float(c) for c in row] for row in drawing])
+
+
+def test_the_parts_of_a_modules_convolution_start_as_one(new_key):
+    module = make("drc", "boxworld", PICTURE, 4, new_key(), features=32).modules[0]
+    for part in (module.on_input, module.on_outputs):
+        assert abs(float(jnp.std(part)) * (9 * 97) ** 0.5 - 1) < 0.02
+
+
+def test_bfloat16_keeps_the_cell_in_float32_and_stays_close():
+    frames = pictures(STEPS)
+    exact, _, _ = unrolled(small("drc", **SMALL), frames)
+    logits, _, memory = unrolled(small("drc", **SMALL, dtype="bfloat16"), frames)
+    assert memory[0].cell.dtype == jnp.float32
+    assert memory[0].output.dtype == jnp.bfloat16
+    np.testing.assert_allclose(logits, exact, atol=0.02)
+
+
+def test_an_unknown_memory_module_is_refused_with_those_that_exist(new_key):
+    with pytest.raises(ForesightError, match=", ".join(MEMORIES)):
+        make("drc", "boxworld", PICTURE, 4, new_key(), memory="GRU")

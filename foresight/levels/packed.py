@@ -36,7 +36,7 @@ def write_set(levels: LevelSet, path: Path) -> None:
     }
     text = json.dumps(header).encode()
     prefix = PREFIX.pack(MAGIC, VERSION, len(text), hashlib.sha256(text).digest())
-    write_whole(Path(path), [prefix, text, np.ascontiguousarray(levels.records).data])
+    write_whole(Path(path), [prefix, text, np.ascontiguousarray(levels.records).reshape(-1).data])
 
 
 def read_set(path: Path) -> LevelSet:

@@ -6,7 +6,7 @@ title, an author) is text and ends a board, as does a blank one.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -108,7 +108,7 @@ def parse_board(rows: list[Row], file: str) -> Board | LevelError:
     edges = (cells[0], cells[-1], cells[:, 0], cells[:, -1])
     if all((edge == WALL).all() for edge in edges):
         return Board(cells, rows[0].line)
-    outside = reach(cells, [(-1, -1)])
+    outside = reach(cells, (-1, -1))
     fault = fault_of_walls(cells, outside, Place(file, rows[0].line, indent + 1))
     if fault:
         return fault
@@ -150,14 +150,14 @@ def fault_of_counts(rows: list[Row], start: Place) -> LevelError | None:
     boxes, targets = (sum(row.symbols.count(symbol) for row in rows for symbol in kind) for kind in (b"$*", b".*+"))
     if boxes != targets:
         return start.error(
-            f"a board with {count_of(boxes, 'box')} and {count_of(targets, 'target')}", "as many of each"
+            f"a board with {count_of(boxes, 'box')} and {count_of(targets, 'target')}", "as many boxes as targets"
         )
     if not boxes:
         return start.error("a board without boxes", "at least one $ or *")
     return None
 
 
-def fault_of_walls(cells: np.ndarray, outside: set[tuple[int, int]], start: Place) -> LevelError | None:
+def fault_of_walls(cells: np.ndarray, outside: Iterable[tuple[int, int]], start: Place) -> LevelError | None:
     """What is wrong with the walls, given the cells that can be reached from outside without crossing one."""
     for row, column in sorted(outside):
         inside_grid = 0 <= row < cells.shape[0] and 0 <= column < cells.shape[1]
@@ -174,25 +174,23 @@ def fault_of_walls(cells: np.ndarray, outside: set[tuple[int, int]], start: Plac
 
 
 def gap_in_walls(cells: np.ndarray, start: tuple[int, int]) -> tuple[int, int]:
-    """The first cell of the board's edge that is reached from `start`."""
+    """The cell of the board's edge that is nearest to `start` without crossing a wall."""
     height, width = cells.shape
-    edge = (
-        (row, column) for row, column in reach(cells, [start]) if row in (0, height - 1) or column in (0, width - 1)
+    return next(
+        (row, column) for row, column in reach(cells, start) if row in (0, height - 1) or column in (0, width - 1)
     )
-    return min(edge)
 
 
-def reach(cells: np.ndarray, start: list[tuple[int, int]]) -> set[tuple[int, int]]:
-    """Cells that are connected with `start` without crossing a wall, on the board and one cell around it."""
+def reach(cells: np.ndarray, start: tuple[int, int]) -> dict[tuple[int, int], None]:
+    """Cells connected with `start` without crossing a wall, on the board and one cell around it, nearest first."""
     height, width = cells.shape
     grid = np.pad(cells, 1, constant_values=SYMBOLS.index(" ")).tolist()
-    found, frontier = set(start), list(start)
-    while frontier:
-        row, column = frontier.pop()
+    found, frontier = {start: None}, [start]
+    for row, column in frontier:
         for near in ((row - 1, column), (row + 1, column), (row, column - 1), (row, column + 1)):
             on_grid = -1 <= near[0] <= height and -1 <= near[1] <= width
             if on_grid and near not in found and grid[near[0] + 1][near[1] + 1] != WALL:
-                found.add(near)
+                found[near] = None
                 frontier.append(near)
     return found
 

@@ -1,7 +1,4 @@
-"""A trainer so small that it compiles at once, with everything a real one has: weights, optimiser, keys, counters.
-
-As a program (`python toy.py RUN`), it trains in a folder; its arguments make the disk fail or the process die.
-"""
+"""A trainer so small that it compiles at once, with all that a real one has: weights, optimiser, keys, counters."""
 
 from typing import NamedTuple
 
@@ -21,6 +18,7 @@ class Toy(NamedTuple):
     updates: Array
 
 
+@jax.jit
 def begin() -> Toy:
     key, lane_key = jax.random.split(jax.random.key(7))
     net = {"kernel": jnp.ones((8, 5)), "bias": jnp.zeros((5,))}

@@ -1,0 +1,104 @@
+"""Real processes that train the toy, to be killed: forked from one that has done its imports, so that they start fast.
+
+As a program it is that parent. It reads orders from standard input, a line of JSON each, and forks a trainer for each;
+it answers with the trainer's process id at once and with its exit status when it has ended.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+class Parent:
+    """The test's side of the parent process."""
+
+    def __init__(self) -> None:
+        command = [sys.executable, "-W", "ignore", "-m", "tests.experiments.processes"]
+        pipe = subprocess.PIPE
+        self.process = subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, text=True)
+        self.answer()
+
+    def answer(self) -> int:
+        return int(self.process.stdout.readline())
+
+    def begin(self, folder: Path, **order: object) -> int:
+        """Start a trainer on `folder`; its process id."""
+        self.process.stdin.write(json.dumps({"folder": str(folder)} | order) + "\n")
+        self.process.stdin.flush()
+        return self.answer()
+
+    def end(self) -> int:
+        """Wait for the trainer; its exit status, negative for the signal that killed it."""
+        return self.answer()
+
+    def train(self, folder: Path, **order: object) -> int:
+        """Start a trainer and wait for it."""
+        self.begin(folder, **order)
+        return self.end()
+
+
+@contextmanager
+def parent_process() -> Iterator[Parent]:
+    parent = Parent()
+    yield parent
+    parent.process.stdin.close()
+    parent.process.wait()
+    parent.process.stdout.close()
+
+
+def obey(order: dict) -> int:
+    """In the trainer: train, with a disk that kills at operation `kill_at`, or chunks that take `slow` seconds."""
+    import jax
+
+    from foresight import files
+    from foresight.errors import ForesightError
+    from foresight.experiments.loop import SaveOptions, train_in_chunks
+    from tests.experiments import toy
+    from tests.faults import deadly_disk
+
+    jax.config.update("jax_compilation_cache_dir", order["cache"])
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
+    if order.get("kill_at") is not None:
+        files.disk = deadly_disk(order["kill_at"])
+
+    def chunk(state):
+        time.sleep(order.get("slow", 0))
+        return toy.chunk(state)
+
+    functions = toy.FUNCTIONS | {"chunk": chunk}
+    options = SaveOptions(updates=order.get("save", 3), keep=2, best="loss")
+    try:
+        outcome = train_in_chunks(order["folder"], {}, **functions, total_updates=order["updates"], options=options)
+    except ForesightError as error:
+        print(error, file=sys.stderr)
+        return 2
+    print(outcome.message, file=sys.stderr)
+    return outcome.exit_code
+
+
+def main() -> None:
+    import tests.experiments.toy  # noqa: F401
+
+    print(os.getpid(), flush=True)
+    for line in sys.stdin:
+        order = json.loads(line)
+        child = os.fork()
+        if not child:
+            with open(order["folder"] + ".log", "a") as log:
+                os.dup2(log.fileno(), 2)
+            code = obey(order)
+            sys.stderr.flush()
+            os._exit(code)
+        print(child, flush=True)
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,199 @@
+"""`kill -9`, Ctrl-C and SIGTERM at any moment: the run goes on unaided and ends as if nothing had happened."""
+
+import os
+import shutil
+import signal
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from foresight.experiments.arrays import to_arrays
+from foresight.experiments.checkpoints import STATE, newest_good, read_checkpoint
+from foresight.experiments.loop import SaveOptions, train_in_chunks
+from foresight.experiments.weights import load_weights
+from tests.experiments import toy
+from tests.experiments.processes import Parent, parent_process
+from tests.faults import operations_of
+
+UPDATES = 15
+
+
+@pytest.fixture(scope="module")
+def parent():
+    with parent_process() as parent:
+        yield parent
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(parent, tmp_path_factory) -> Path:
+    """A run that was left alone; beside it the cache of compiled programs that all runs here share."""
+    folder = tmp_path_factory.mktemp("kill")
+    assert parent.train(folder / "run", updates=UPDATES, cache=str(folder / "cache")) == 0
+    return folder / "run"
+
+
+def check_that_it_ends_the_same(folder: Path, uninterrupted: Path) -> None:
+    """Weights, optimiser, keys and counters bit for bit, and every update once in the metrics."""
+    ours, theirs = (read_checkpoint(run / "checkpoints" / str(UPDATES)).contents for run in (folder, uninterrupted))
+    for file, container in theirs.items():
+        assert ours[file].arrays.keys() == container.arrays.keys()
+        for name, array in container.arrays.items():
+            assert ours[file].arrays[name].tobytes() == array.tobytes(), name
+    assert (folder / "metrics.jsonl").read_bytes() == (uninterrupted / "metrics.jsonl").read_bytes()
+    assert not list(folder.rglob(".*")), "nothing half written is left"
+    kept = {path.name for path in (folder / "checkpoints").iterdir()}
+    assert {str(UPDATES), str(UPDATES - 3)} <= kept
+    assert len(kept) <= 3
+
+
+def test_the_uninterrupted_run_is_the_one_that_a_plain_loop_gives(uninterrupted):
+    state = toy.begin()
+    for _ in range(UPDATES // toy.CHUNK):
+        state, _ = toy.chunk(state)
+    saved = read_checkpoint(uninterrupted / "checkpoints" / str(UPDATES)).contents[STATE].arrays
+    assert all(saved[name].tobytes() == array.tobytes() for name, array in to_arrays(state).items())
+
+
+@pytest.fixture(scope="module")
+def started(parent, uninterrupted) -> Path:
+    """A run that has come to update 6."""
+    folder = uninterrupted.parent / "started"
+    assert parent.train(folder, updates=6, cache=str(uninterrupted.parent / "cache")) == 0
+    return folder
+
+
+def kill_at_points(parent: Parent, started: Path, uninterrupted: Path, folder: Path, points: Iterable[int]) -> None:
+    """Kill a trainer at each of these operations on its disk, and let another one finish."""
+    order = {"updates": UPDATES, "cache": str(uninterrupted.parent / "cache")}
+    for point in points:
+        run = Path(shutil.copytree(started, folder / str(point)))
+        assert parent.train(run, **order, kill_at=point) == -signal.SIGKILL
+        assert load_weights(run).step >= 6
+        assert parent.train(run, **order) == 0
+        check_that_it_ends_the_same(run, uninterrupted)
+        shutil.rmtree(run)
+
+
+def test_a_trainer_killed_at_chosen_points_of_a_save_loses_nothing(
+    parent, started, uninterrupted, tmp_path, monkeypatch
+):
+    run = Path(shutil.copytree(started, tmp_path / "watched"))
+    options = SaveOptions(updates=3, keep=2, best="loss")
+    operations = operations_of(
+        lambda: train_in_chunks(run, {}, **toy.FUNCTIONS, total_updates=UPDATES, options=options), monkeypatch
+    )
+    save = operations.index("make_folder")
+    assert operations[save - 2 : save + 12] == (
+        ["write", "sync", "make_folder", *["open", "write", "sync"] * 3, "sync", "rename"]
+    )
+    points = {
+        "in the middle of a line of metrics": save - 2,
+        "in the middle of the manifest": save + 8,
+        "before the rename": save + 11,
+        "after the rename": save + 12,
+        "in the middle of pruning": operations.index("remove") + 1,
+    }
+    kill_at_points(parent, started, uninterrupted, tmp_path, points.values())
+
+
+@pytest.mark.soak
+def test_a_trainer_killed_at_50_points_of_its_saves_loses_nothing(parent, started, uninterrupted, tmp_path):
+    kill_at_points(parent, started, uninterrupted, tmp_path, range(50))
+
+
+def signal_at_random(parent: Parent, uninterrupted: Path, run: Path, numbers: list[int], seed: int) -> list[int]:
+    """Start a trainer on a new run once per signal and send it one at a random moment; then let one finish."""
+    random = np.random.default_rng(seed)
+    order = {"updates": UPDATES, "cache": str(uninterrupted.parent / "cache"), "slow": 0.05}
+    statuses = []
+    for number in numbers:
+        trainer = parent.begin(run, **order)
+        wait_for_lock(run, trainer)
+        time.sleep(random.uniform(0, 0.8))
+        os.kill(trainer, number)
+        statuses.append(parent.end())
+        _, refused = newest_good(run / "checkpoints", lambda checkpoint: None)
+        assert not refused
+    assert parent.train(run, **order) == 0
+    check_that_it_ends_the_same(run, uninterrupted)
+    return statuses
+
+
+def wait_for_lock(run: Path, trainer: int) -> None:
+    """Until the trainer owns the folder, and so also listens to signals."""
+    while not (run / "lock").exists() or f'"pid": {trainer},' not in (run / "lock").read_text():
+        time.sleep(0.001)
+
+
+def test_a_trainer_killed_at_random_moments_loses_nothing(parent, uninterrupted, tmp_path):
+    statuses = signal_at_random(parent, uninterrupted, tmp_path / "run", [signal.SIGKILL] * 4, seed=0)
+    assert set(statuses) <= {-signal.SIGKILL, 0}
+    assert -signal.SIGKILL in statuses
+
+
+def test_a_trainer_told_to_stop_saves_and_says_how_to_go_on(parent, uninterrupted, tmp_path):
+    numbers = [signal.SIGTERM, signal.SIGINT] * 2
+    statuses = signal_at_random(parent, uninterrupted, tmp_path / "run", numbers, seed=1)
+    assert all(status in (128 + number, 0) for number, status in zip(numbers, statuses, strict=True))
+    assert "the same command goes on" in (tmp_path / "run.log").read_text()
+
+
+@pytest.mark.soak
+def test_50_trainers_killed_at_random_moments_lose_nothing(parent, uninterrupted, tmp_path):
+    statuses = []
+    for seed in range(100):
+        if statuses.count(-signal.SIGKILL) < 50:
+            statuses += signal_at_random(parent, uninterrupted, tmp_path / str(seed), [signal.SIGKILL] * 2, seed)
+    assert statuses.count(-signal.SIGKILL) >= 50
+
+
+@pytest.mark.soak
+def test_50_trainers_told_to_stop_save_and_lose_nothing(parent, uninterrupted, tmp_path):
+    stopped = 0
+    for seed in range(100):
+        if stopped < 50:
+            numbers = [signal.SIGTERM, signal.SIGINT]
+            statuses = signal_at_random(parent, uninterrupted, tmp_path / str(seed), numbers, seed)
+            assert all(status in (128 + number, 0) for number, status in zip(numbers, statuses, strict=True))
+            stopped += sum(status != 0 for status in statuses)
+    assert stopped >= 50
+
+
+def test_one_signal_lets_the_chunk_finish_and_a_second_one_stops_at_once(parent, uninterrupted, tmp_path):
+    order = {"cache": str(uninterrupted.parent / "cache"), "updates": 300, "slow": 0.3, "save": 300}
+    trainer = parent.begin(tmp_path / "run", **order)
+    metrics = tmp_path / "run" / "metrics.jsonl"
+    wait_until(lambda: metrics.exists() and metrics.stat().st_size > 0)
+    os.kill(trainer, signal.SIGINT)
+    assert parent.end() == 130
+    saved = load_weights(tmp_path / "run").step
+    assert saved > 0
+    assert len(metrics.read_bytes().splitlines()) == saved
+
+    trainer = parent.begin(tmp_path / "run", **order | {"slow": 2.0})
+    before = metrics.stat().st_size
+    wait_until(lambda: metrics.stat().st_size > before)
+    os.kill(trainer, signal.SIGTERM)
+    time.sleep(0.2)
+    os.kill(trainer, signal.SIGTERM)
+    asked = time.monotonic()
+    assert parent.end() == 143
+    assert time.monotonic() - asked < 1.2, "the chunk of 2 seconds was not waited for"
+    assert load_weights(tmp_path / "run").step == saved
+
+
+def test_a_signal_before_the_first_chunk_is_done_stops_at_once(parent, uninterrupted, tmp_path):
+    order = {"cache": str(uninterrupted.parent / "cache"), "updates": 300, "slow": 30.0}
+    trainer = parent.begin(tmp_path / "run", **order)
+    wait_until(lambda: (tmp_path / "run" / "checkpoints" / "0").exists())
+    os.kill(trainer, signal.SIGTERM)
+    assert parent.end() == 143
+    assert load_weights(tmp_path / "run").step == 0
+
+
+def wait_until(holds) -> None:
+    while not holds():
+        time.sleep(0.005)

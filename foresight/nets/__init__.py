@@ -5,13 +5,24 @@ import inspect
 from jax import Array
 
 from foresight.errors import ForesightError
+from foresight.nets.atreec import ATreeC
 from foresight.nets.base import Net
 from foresight.nets.cnn import CNN
 from foresight.nets.drc import DRC
+from foresight.nets.i2a import I2A
 from foresight.nets.lstm import LSTM
 from foresight.nets.resnet import ResNet
+from foresight.nets.vin import VIN
 
-KINDS: dict[str, type[Net]] = {"drc": DRC, "lstm": LSTM, "cnn": CNN, "resnet": ResNet}
+KINDS: dict[str, type[Net]] = {
+    "drc": DRC,
+    "lstm": LSTM,
+    "cnn": CNN,
+    "resnet": ResNet,
+    "vin": VIN,
+    "atreec": ATreeC,
+    "i2a": I2A,
+}
 
 
 def make(

@@ -1,0 +1,167 @@
+"""What holds for every network."""
+
+from functools import cache
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from foresight.errors import ForesightError
+from foresight.nets import KINDS, make, settings_of
+from foresight.nets.base import fresh_where
+from foresight.types import Trajectory
+from tests.nets.small import ACTIONS, PICTURE, STARTS, STEPS, pictures, small, unrolled
+
+SMALL = {
+    "drc": {"depth": 2, "ticks": 2, "features": 4, "hidden": 8},
+    "lstm": {"depth": 2, "ticks": 2, "features": 4, "hidden": 8, "units": 6},
+    "cnn": {"domain": "gridworld", "features": 4, "hidden": 8},
+    "resnet": {"features": 16, "hidden": 8},
+    "vin": {"features": 4, "hidden": 8, "depth": 3, "channels": 4, "attention_channels": 4},
+    "atreec": {"features": 4, "embedding": 8, "reward_units": 4},
+    "i2a": {
+        "steps": 3,
+        "features": 8,
+        "channels": (4, 4),
+        "policy_channels": 4,
+        "policy_units": 6,
+        "model_channels": 4,
+        "model_blocks": 1,
+        "units": 6,
+    },
+}
+# What the agent's loss must not touch: I2A's model of the world and its rollout policy learn by losses of their own.
+OWN_LOSS = {"i2a": ("model", "policy")}
+EVERY = pytest.mark.parametrize("kind", KINDS)
+FRAMES = pictures(STEPS)
+
+
+@cache
+def network(kind, dtype="float32"):
+    return small(kind, **SMALL[kind], dtype=dtype)
+
+
+@cache
+def result(kind, dtype="float32"):
+    return unrolled(network(kind, dtype), FRAMES)
+
+
+def test_every_network_has_a_small_version_here():
+    assert set(SMALL) == set(KINDS)
+
+
+@EVERY
+def test_a_network_holds_float_arrays_and_static_settings_only(kind):
+    assert all(eqx.is_inexact_array(leaf) for leaf in jax.tree.leaves(network(kind)))
+    assert {leaf.dtype for leaf in jax.tree.leaves(network(kind))} == {jnp.dtype("float32")}
+
+
+@EVERY
+def test_stepping_one_by_one_equals_unrolling_also_across_episode_starts(kind):
+    net, memory, steps = network(kind), network(kind).initial_memory(), []
+    step = jax.jit(lambda net, memory, start, frame: net(fresh_where(start, net.initial_memory(), memory), frame))
+    for frame, start in zip(FRAMES, STARTS, strict=True):
+        logits, value, memory = step(net, memory, start, frame)
+        steps.append((logits, value))
+    logits, values, last = result(kind)
+    np.testing.assert_allclose(logits, jnp.stack([logits for logits, _ in steps]), rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(values, jnp.stack([value for _, value in steps]), rtol=1e-5, atol=1e-5)
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5), last, memory)
+
+
+@EVERY
+def test_shapes_and_dtypes_are_those_of_the_contract(kind):
+    logits, values, memory = result(kind)
+    assert (logits.shape, logits.dtype) == ((STEPS, ACTIONS), jnp.float32)
+    assert (values.shape, values.dtype) == ((STEPS,), jnp.float32)
+    assert jax.tree.map(jnp.shape, memory) == jax.tree.map(jnp.shape, network(kind).initial_memory())
+    assert all(weight.ndim == 2 for weight in network(kind).head_weights())
+
+
+@EVERY
+def test_a_frame_changes_nothing_before_it_and_nothing_after_the_next_start(kind):
+    changed = unrolled(network(kind), FRAMES.at[1].set(255 - FRAMES[1]))[0]
+    differs = np.any(np.asarray(changed) != np.asarray(result(kind)[0]), axis=1)
+    remembers = network(kind).initial_memory() != ()
+    assert list(differs) == [False, True, remembers, False, False]
+
+
+@EVERY
+def test_bfloat16_gives_float32_results_close_to_those_of_float32(kind):
+    logits, values, _ = result(kind, "bfloat16")
+    assert logits.dtype == values.dtype == jnp.float32
+    scale = 1 + float(jnp.max(jnp.abs(result(kind)[0])))
+    np.testing.assert_allclose(logits, result(kind)[0], atol=0.1 * scale)
+    assert np.any(np.asarray(logits) != np.asarray(result(kind)[0]))
+
+
+def played(memory):
+    """Two trajectories of random play."""
+    random = np.random.default_rng(0)
+    return Trajectory(
+        memory=memory,
+        observations=jnp.zeros((2, STEPS, 1), jnp.uint8),
+        starts=jnp.stack([STARTS, STARTS]),
+        actions=jnp.asarray(random.integers(0, ACTIONS, (2, STEPS - 1)), jnp.int32),
+        logits=jnp.zeros((2, STEPS - 1, ACTIONS)),
+        rewards=jnp.asarray(random.choice([-2.0, 0.0, 2.0], (2, STEPS - 1)), jnp.float32),
+        terminated=jnp.zeros((2, STEPS - 1), bool),
+        truncated=jnp.zeros((2, STEPS - 1), bool),
+    )
+
+
+@cache
+def gradients(kind):
+    """Of the agent's loss by parameters and first memories, and of the network's own loss by parameters."""
+    frames = pictures(2, STEPS)
+    memory = jax.tree.map(lambda leaf: jnp.stack([leaf, leaf]), network(kind).initial_memory())
+
+    def agent(net, memory):
+        starts = jnp.stack([STARTS, jnp.roll(STARTS, 1)])  # one lane begins anew, the other goes on
+        logits, values, _ = jax.vmap(net.unroll)(memory, frames, starts)
+        return jnp.mean(logits**2) + jnp.mean(values**2)
+
+    def own(net):
+        logits = jnp.zeros((2, STEPS - 1, ACTIONS))
+        return jnp.mean(jax.vmap(net.auxiliary_loss)(frames, logits, played(memory)))
+
+    return jax.jit(lambda net: (jax.grad(agent, (0, 1))(net, memory), jax.grad(own)(net)))(network(kind))
+
+
+def reached(gradient):
+    """The paths of the parameters that a gradient reaches."""
+    leaves = jax.tree_util.tree_leaves_with_path(gradient)
+    return {jax.tree_util.keystr(path, simple=True, separator=".") for path, leaf in leaves if np.any(leaf != 0)}
+
+
+@EVERY
+def test_gradients_reach_every_parameter_that_should_learn_and_none_that_should_not(kind):
+    (agent, _), own = gradients(kind)
+    assert all(np.all(np.isfinite(leaf)) for leaf in jax.tree.leaves((agent, own)))
+    every = reached(jax.tree.map(jnp.ones_like, network(kind)))
+    of_their_own = {path for path in every if path.split(".")[0] in OWN_LOSS.get(kind, ())}
+    assert reached(own) == of_their_own
+    assert reached(agent) == every - of_their_own
+
+
+@EVERY
+def test_no_gradient_reaches_a_memory_from_before_an_episodes_start(kind):
+    (_, memory), _ = gradients(kind)
+    for leaf in jax.tree.leaves(memory):
+        assert not np.any(leaf[0])
+        assert np.any(leaf[1])
+
+
+def test_an_unknown_network_or_setting_is_refused_with_those_that_exist(new_key):
+    with pytest.raises(ForesightError, match="drc, lstm"):
+        make("transformer", "boxworld", PICTURE, 4, new_key())
+    with pytest.raises(ForesightError, match="no setting 'widht'; there are: depth, ticks, features"):
+        make("drc", "boxworld", PICTURE, 4, new_key(), widht=3)
+    with pytest.raises(ForesightError, match="no encoder is known for the domain 'chess'"):
+        make("drc", "chess", PICTURE, 4, new_key())
+
+
+def test_settings_are_those_of_the_constructor():
+    assert settings_of("drc")["depth"] == 3

@@ -16,8 +16,8 @@ DOMAINS = {
     "atari": ((210, 160, 3), 18),
 }
 
-TWO = "the paper counts 2 more in almost every network, which nothing in its text explains"
-PER_MODULE = "64 more in each DRC module (the size of its pooled vector), which nothing in its text explains"
+TWO = "exact but for 2 that nothing in the paper explains; most of its networks have them"
+PER_MODULE = f"{TWO}, and for 64 in each module (the size of its pooled vector), unexplained too"
 CHANCE = "the paper gives no widths, and almost any total can be hit by choosing some, so a match proves nothing"
 
 
@@ -49,7 +49,7 @@ class Row:
 
 def drc(depth: int, domain: str, paper: int, *, pooled_state: bool = True) -> Entry:
     """DRC(D, D)."""
-    unexplained, note = (2 + 64 * depth, f"{TWO}; and {PER_MODULE}") if pooled_state else (2, TWO)
+    unexplained, note = (2 + 64 * depth, PER_MODULE) if pooled_state else (2, TWO)
     name, settings = f"DRC({depth},{depth})", {"depth": depth, "ticks": depth}
     return Entry(name, domain, paper, "drc", settings, unexplained, note=note)
 
@@ -60,7 +60,7 @@ def lstm(depth: int, domain: str, paper: int, unexplained: int, note: str) -> En
     return Entry(name, domain, paper, "lstm", settings, unexplained, note=note)
 
 
-ATARI_LSTM = f"{TWO}; and 400 more (the size of one further learned state); that every module sees all outputs is a fit"
+ATARI_LSTM = f"{TWO}, and for 400 (the size of one more learned state); that modules see all outputs is a fit"
 TABLE = (
     drc(3, "sokoban", 2_042_376),
     Entry(
@@ -88,7 +88,7 @@ TABLE = (
         7_781_269,
         "i2a",
         unexplained=4,
-        note="4 more in the paper are unexplained; several widths are not in its text and were chosen to come this near",
+        note="exact but for 4, unexplained; several widths are not in the text and were chosen to come this near",
     ),
     Entry("ATreeC", "sokoban", 3_269_065, "atreec", unexplained=2, note=TWO),
     Entry("VIN", "sokoban", 62_506, "vin", exact=False, note=CHANCE),
@@ -110,7 +110,7 @@ TABLE = (
         5_159_755,
         "cnn",
         unexplained=2 + 3 * 3 * 2 * 128,
-        note=f"2,304 more are a first layer for 3 colours where the text says 1; {TWO}",
+        note=f"2,304 would be a first layer for 3 colours where the text says 1; otherwise {TWO}",
     ),
 )
 

@@ -6,6 +6,7 @@ import io
 import lzma
 import os
 import stat
+import struct
 import tarfile
 import zipfile
 import zlib
@@ -16,6 +17,7 @@ from typing import IO, NamedTuple
 from foresight.levels.cells import LevelError
 
 LARGEST_FILE = 1 << 29  # bytes of one text file; all of unfiltered-train in one file would be a fifth of it
+ZIP_END = struct.Struct("<4s4HLLH")  # the last record of a zip; its fifth field counts the entries
 DAMAGED = (
     tarfile.TarError,
     zipfile.BadZipFile,
@@ -88,18 +90,30 @@ def files_in_folder(folder: Path, wanted: Wanted) -> Iterator[Entry]:
 def files_in_zip(archive: Path, wanted: Wanted, report: Report) -> Iterator[Entry]:
     """The files of a zip archive."""
     with zipfile.ZipFile(archive) as content:
+        check_entry_count(archive, content)
         for entry in content.infolist():
             is_link = stat.S_ISLNK(entry.external_attr >> 16)
             path = safe_path(archive, entry.filename, is_link, report)
-            if path is None or entry.is_dir():
+            if path is None:
                 continue
             data = b""
-            if wanted(path):
-                with content.open(entry) as file:
+            with content.open(entry) as file:  # also where nothing is read: this compares the two places of the name
+                if wanted(path) and not entry.is_dir():
                     data = file.read(LARGEST_FILE + 1)  # what the entry says of its size may be a lie
-                if len(data) > LARGEST_FILE:
-                    raise too_large(f"{archive}/{path}")
-            yield Entry(path, data)
+            if len(data) > LARGEST_FILE:
+                raise too_large(f"{archive}/{path}")
+            if not entry.is_dir():
+                yield Entry(path, data)
+
+
+def check_entry_count(archive: Path, content: zipfile.ZipFile) -> None:
+    """Raise BadZipFile if a damaged length in the directory made zipfile pass over entries."""
+    with open(archive, "rb") as file:
+        file.seek(-(ZIP_END.size + len(content.comment)), os.SEEK_END)
+        count = ZIP_END.unpack(file.read(ZIP_END.size))[4]
+    only_in_zip64 = 0xFFFF
+    if count not in (len(content.infolist()), only_in_zip64):
+        raise zipfile.BadZipFile(f"{len(content.infolist())} entries instead of {count}")
 
 
 def files_in_tar(archive: Path, kind: str, wanted: Wanted, report: Report) -> Iterator[Entry]:

@@ -176,7 +176,7 @@ def frame_loss(logits: Array, pictures: Array, counted: Array) -> Array:
     """Mean over pixels and the `counted` [T] frames of the Bernoulli cross-entropy of each pixel's brightness."""
     brightness = pictures.astype(jnp.float32) / 255
     each = jnp.mean(jax.nn.softplus(logits) - logits * brightness, axis=(1, 2, 3))
-    return jnp.sum(each * counted) / jnp.maximum(jnp.sum(counted), 1)
+    return jnp.sum(each, where=counted) / jnp.maximum(jnp.sum(counted, dtype=jnp.float32), 1)
 
 
 def cross_entropy(chances: Array, logits: Array) -> Array:

@@ -48,10 +48,12 @@ def write_whole(path: Path, content: Chunks) -> None:
 
 
 def write_whole_folder(folder: Path, contents: Mapping[str, Chunks]) -> None:
-    """Write a new folder of files, in the order given: it appears with all of them or not at all."""
+    """Write a new folder of files, in the order given: it appears with all of them or not at all.
+
+    Its parent must be there: if it has vanished, that is an error and not a reason to make another.
+    """
     temporary = temporary_name(folder)
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
         disk.make_folder(temporary)
         for name, content in contents.items():
             write_synced(temporary / name, content)
@@ -62,6 +64,14 @@ def write_whole_folder(folder: Path, contents: Mapping[str, Chunks]) -> None:
         raise cannot("write", folder, error) from error
     finally:
         discard(temporary)
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder and those it is in, unless they are there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise cannot("make", folder, error) from error
 
 
 def rename(path: Path, to: Path) -> None:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from foresight.errors import ForesightError
 from foresight.experiments.arrays import Container, decode, digests, encode, fill, key_kinds, parse_json, to_arrays
-from foresight.files import cannot, remove_whole_folder, rename, write_whole_folder
+from foresight.files import cannot, remove_whole_folder, rename
 
 FORMAT = 1
 WEIGHTS, STATE, MANIFEST = "weights.safetensors", "state.safetensors", "manifest.json"
@@ -169,12 +169,6 @@ def fill_state(template: Any, checkpoint: Checkpoint) -> Any:
                 f"{source} does not fit: key '{name}' is {content.metadata['keys'].get(name)}, not {kind}"
             )
     return state
-
-
-def write_checkpoint(folder: Path, contents: Mapping[str, bytes], keep: int) -> None:
-    """Add a checkpoint's folder to its siblings; then keep the newest `keep` of them and the best one."""
-    write_whole_folder(folder, contents)
-    prune(folder.parent, keep)
 
 
 def prune(folder: Path, keep: int) -> None:

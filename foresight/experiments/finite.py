@@ -24,10 +24,9 @@ def are_finite(leaves: list[jax.Array]) -> jax.Array:
 
 def first_non_finite_row(metrics: dict[str, np.ndarray]) -> tuple[int, str] | None:
     """The first row (axis 0) in which some metric is NaN or infinite, and that metric's name."""
-    found = [
-        (int(np.argmax(bad)), name)
-        for name, values in metrics.items()
-        if np.issubdtype(values.dtype, np.inexact)
-        and (bad := ~np.isfinite(values).reshape(len(values), -1).all(axis=1)).any()
-    ]
+    found = []
+    for name, values in metrics.items():
+        if jnp.issubdtype(values.dtype, jnp.inexact):  # unlike numpy's, it knows bfloat16
+            bad_rows = np.nonzero(~np.isfinite(values))[0]
+            found += [(int(bad_rows[0]), name)] if len(bad_rows) else []
     return min(found, key=lambda row_and_name: row_and_name[0], default=None)

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from foresight.errors import ForesightError
-from foresight.experiments.checkpoints import Checkpoint, encode_checkpoint, write_checkpoint
+from foresight.experiments.checkpoints import Checkpoint, encode_checkpoint, prune
 from foresight.experiments.crew import is_writer
 from foresight.experiments.metrics import Record, format_records
 from foresight.experiments.runs import Run
 from foresight.experiments.sinks import OpenSink
-from foresight.files import Journal, free_bytes
+from foresight.files import Journal, free_bytes, write_whole_folder
 
 
 @dataclass(frozen=True)
@@ -77,6 +77,8 @@ class Keeper:
         if self.writes:
             self.write(step, manifest.bytes, contents)
         self.saved, self.scores, self.clock = step, [], time.monotonic()
+        if self.writes:
+            prune(self.run.checkpoints, self.options.keep)
 
     def write(self, step: int, size: int, contents: dict[str, bytes]) -> None:
         """Write a checkpoint's files; if that fails, the error also names the last good checkpoint."""
@@ -84,7 +86,7 @@ class Keeper:
             check_room(self.run, size)
         try:
             self.journal.sync()  # a checkpoint must not promise records that a power cut could take
-            write_checkpoint(self.run.checkpoints / str(step), contents, self.options.keep)
+            write_whole_folder(self.run.checkpoints / str(step), contents)
         except ForesightError as error:
             hint = "" if self.saved is None else f"; the last good checkpoint is {self.last_good}"
             raise ForesightError(f"update {step} could not be saved: {error}{hint}") from error

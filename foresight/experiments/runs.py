@@ -13,7 +13,7 @@ from foresight.experiments.arrays import parse_json
 from foresight.experiments.checkpoints import FORMAT, Checkpoint, Damaged, newest_good, set_aside, steps_in
 from foresight.experiments.crew import is_writer, wait_for_all
 from foresight.experiments.lock import own
-from foresight.files import discard_leftovers, reading, write_whole
+from foresight.files import discard_leftovers, make_folder, reading, write_whole
 
 Say = Callable[[str], None]
 
@@ -57,6 +57,7 @@ def open_run(folder: Path, config: Mapping[str, Any]) -> Run:
     if (folder / "config.json").exists():
         run = read_run(folder)
         check_same_settings(run, wanted)
+        make_folder(run.checkpoints)
         return run
     strangers = sorted(path.name for path in folder.iterdir() if path.name != "lock")
     if strangers:
@@ -64,6 +65,7 @@ def open_run(folder: Path, config: Mapping[str, Any]) -> Run:
     run = Run(folder, secrets.token_hex(4), wanted)
     stored = {"format": FORMAT, "foresight": __version__, "run": run.id, "config": wanted}
     write_whole(folder / "config.json", json.dumps(stored, indent=1).encode() + b"\n")
+    make_folder(run.checkpoints)
     return run
 
 

@@ -81,6 +81,7 @@ def read_lone_file(path: Path) -> Container:
             start = file.read(8)
             if len(start) < 8 or int.from_bytes(start, "little") > HEADER_LIMIT:
                 raise ForesightError(f"{path} is not a safetensors file: its header would not be one of ours")
-            return decode(start + file.read(), path)
+            file.seek(0)
+            return decode(file.read(), path)
     except OSError as error:
         raise cannot("read", path, error) from error

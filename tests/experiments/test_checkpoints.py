@@ -20,7 +20,6 @@ from foresight.experiments.checkpoints import (
     read_checkpoint,
     set_aside,
     steps_in,
-    write_checkpoint,
 )
 from tests.experiments import toy
 from tests.faults import FullDisk, failing, failing_disk, operations_of
@@ -32,7 +31,8 @@ def contents_of(step: int, score: float | None = None) -> dict[str, bytes]:
 
 
 def write(folder, step: int, score: float | None = None, keep: int = 9) -> None:
-    write_checkpoint(folder / str(step), contents_of(step, score), keep)
+    files.write_whole_folder(folder / str(step), contents_of(step, score))
+    prune(folder, keep)
 
 
 def newest(folder) -> int:
@@ -55,7 +55,7 @@ def test_what_is_read_is_what_was_written(tmp_path):
 
 def test_keys_of_another_kind_are_refused(tmp_path):
     state = {"key": jax.random.key(0, impl="rbg")}
-    write_checkpoint(tmp_path / "1", encode_checkpoint(state, {}, {}, "run", 1, None, 0)[1], 1)
+    files.write_whole_folder(tmp_path / "1", encode_checkpoint(state, {}, {}, "run", 1, None, 0)[1])
     with pytest.raises(ForesightError, match="does not fit: key 'key' is rbg, not unsafe_rbg"):
         fill_state({"key": jax.random.key(0, impl="unsafe_rbg")}, read_checkpoint(tmp_path / "1"))
 
@@ -136,12 +136,10 @@ def test_any_call_that_fails_leaves_the_previous_checkpoint(number, tmp_path, mo
         check_that_a_save_failed_cleanly(tmp_path, failing_disk(at, number), monkeypatch)
 
 
-def test_a_folder_that_vanishes_stops_the_save(tmp_path, monkeypatch):
-    write(tmp_path / "run", 1)
-    operations = operations_of(lambda: write(tmp_path / "run", 3), monkeypatch)
-    shutil.rmtree(tmp_path / "run")
-    for at in range(1, operations.index("rename") + 1):
-        write(tmp_path / "run", 1)
+def test_a_folder_that_vanishes_stops_the_save_and_is_not_made_again(tmp_path, monkeypatch):
+    operations = operations_of(lambda: write(tmp_path, 3), monkeypatch)
+    for at in range(operations.index("rename") + 1):
+        (tmp_path / "run").mkdir()
         monkeypatch.setattr(files, "disk", failing(at, lambda *_: shutil.rmtree(tmp_path / "run")))
         with pytest.raises(ForesightError, match=r"cannot write .*2: No such file"):
             write(tmp_path / "run", 2)

@@ -1,0 +1,97 @@
+"""A run folder has one owner, and is never mistaken for anything else."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from foresight.errors import ForesightError
+from foresight.experiments.lock import own
+from foresight.experiments.runs import open_run, read_run
+
+
+def test_a_second_owner_is_refused_at_once_and_told_who_the_first_is(tmp_path):
+    with own(tmp_path):
+        asked = time.monotonic()
+        with (
+            pytest.raises(ForesightError, match=rf"{tmp_path} is in use by process {os.getpid()} on .* since 20"),
+            own(tmp_path),
+        ):
+            pass
+        assert time.monotonic() - asked < 1
+    with own(tmp_path):
+        pass
+
+
+def test_a_damaged_lock_file_still_locks(tmp_path):
+    with own(tmp_path):
+        (tmp_path / "lock").write_bytes(b"\xff[")
+        with pytest.raises(ForesightError, match="in use by another process"), own(tmp_path):
+            pass
+
+
+def kill_the_owner(folder, times: int) -> None:
+    program = (
+        "import sys, time; from pathlib import Path; from foresight.experiments.lock import own\n"
+        "with own(Path(sys.argv[1])): print('mine', flush=True); time.sleep(60)"
+    )
+    for _ in range(times):
+        owner = subprocess.Popen([sys.executable, "-c", program, str(folder)], stdout=subprocess.PIPE)
+        assert owner.stdout.readline() == b"mine\n"
+        with pytest.raises(ForesightError, match=f"in use by process {owner.pid}"), own(folder):
+            pass
+        owner.send_signal(signal.SIGKILL)
+        owner.wait()
+        owner.stdout.close()
+        with own(folder):
+            assert json.loads((folder / "lock").read_text())["pid"] == os.getpid()
+
+
+def test_the_lock_of_a_killed_owner_is_free(tmp_path):
+    kill_the_owner(tmp_path, 2)
+
+
+@pytest.mark.soak
+def test_the_locks_of_50_killed_owners_are_free(tmp_path):
+    kill_the_owner(tmp_path, 50)
+
+
+def test_a_folder_that_cannot_be_owned_is_named(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ForesightError, match=r"cannot write .*file/run/lock"), own(tmp_path / "file" / "run"):
+        pass
+
+
+def test_a_run_keeps_its_identity_and_settings(tmp_path):
+    run = open_run(tmp_path, {"a": (1, 2)})
+    assert run == read_run(tmp_path) == open_run(tmp_path, {"a": [1, 2]})
+    assert run.config == {"a": [1, 2]}
+    (tmp_path / "other").mkdir()
+    assert open_run(tmp_path / "other", {"a": [1, 2]}).id != run.id
+
+
+def test_a_folder_of_something_else_is_left_alone(tmp_path):
+    (tmp_path / "thesis.tex").write_text("")
+    with pytest.raises(ForesightError, match=r"is not a run folder \(it holds 'thesis.tex'\)"):
+        open_run(tmp_path, {})
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+    with pytest.raises(ForesightError, match=r"is not a run folder: it has no config.json"):
+        read_run(tmp_path)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": 1, "run": "a"}', "[" * 100_000, "\x00"])
+def test_a_config_that_is_not_ours_is_refused(tmp_path, text):
+    (tmp_path / "config.json").write_text(text)
+    with pytest.raises(ForesightError, match=r"config.json is damaged or not from foresight"):
+        open_run(tmp_path, {})
+    assert (tmp_path / "config.json").read_text() == text
+
+
+def test_a_config_of_a_later_format_is_refused(tmp_path):
+    (tmp_path / "config.json").write_text('{"format": 2, "run": "a", "config": {}}')
+    with pytest.raises(ForesightError, match=r"config.json has format 2; this version reads format 1"):
+        read_run(tmp_path)

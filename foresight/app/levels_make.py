@@ -13,10 +13,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from tyro.conf import FlagCreatePairsOff, Positional, arg
 
 from foresight.app.levels_report import Json, print_json, summary_of
-from foresight.errors import ForesightError, MissingExtra
+from foresight.errors import ForesightError
 from foresight.levels import LevelSet, open_set, read_set, write_set
 from foresight.levels.archives import kind_of
 from foresight.levels.fetch import ARCHIVE, fetch
+from foresight.levels.generate import generate
 from foresight.levels.operations import dedupe, subset
 from foresight.levels.packed import SUFFIX
 from foresight.levels.sources import Source, read_source
@@ -181,16 +182,12 @@ class Generate:
     boxes: str = "4"  # boxes in each level, or a range such as 1-2
     size: int = 10  # cells a side, the border included
     seed: int = 0  # what the levels depend on
-    workers: Annotated[int | None, arg(metavar="INT")] = None  # processes; all cores without it
+    workers: Annotated[int | None, arg(metavar="INT")] = None  # threads side by side; one a core without it
     json: Json = False  # print one JSON document
 
     def run(self) -> None:
         """Generate, write and report."""
         boxes = self.box_range()
-        try:
-            from foresight.levels.generate import generate
-        except ModuleNotFoundError as error:
-            raise MissingExtra("the level generator", "generate") from error
         with progress_bar("levels", self.count) as bar:
             made = generate(
                 self.count,

@@ -73,7 +73,7 @@ class Show:
     set: Annotated[str, Positional, arg(metavar="SET")]  # a packed file, a text source or a name
     index: Annotated[int, Positional, arg(metavar="INDEX")]  # which level, counted from 0
     png: Annotated[Path | None, arg(metavar="FILE")] = None  # write a picture to this file instead
-    scale: int = 4  # the picture's pixels for each pixel of the 8x8 sprites
+    scale: int = 32  # the side of a cell in the picture, in pixels
     json: Json = False  # print one JSON document
 
     def run(self) -> None:
@@ -84,11 +84,11 @@ class Show:
         cells = levels.cells(self.index)[0]
         if self.png:
             # Imported late: everything else here is done without the environments.
-            from foresight.envs.draw import draw_sokoban
+            from foresight.envs.draw import draw
 
-            if not 1 <= self.scale <= 64:
-                raise ForesightError(f"--scale {self.scale}, expected 1 to 64")
-            write_png(self.png, draw_sokoban(cells, 8 * self.scale))
+            if not 1 <= self.scale <= 256:
+                raise ForesightError(f"--scale {self.scale}, expected 1 to 256")
+            write_png(self.png, draw("sokoban", cells, self.scale))
         rows = format_board(cells).splitlines()
         if self.json:
             picture = {"png": str(self.png)} if self.png else {}

@@ -1,0 +1,66 @@
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+
+from foresight import __version__
+from foresight.app.cli import COMMANDS, main
+
+COMMAND = [sys.executable, "-c", "from foresight.app.cli import main; main()"]
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess:
+    return subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, timeout=60, check=False)
+
+
+def status_of(arguments: list[str]) -> int:
+    with pytest.raises(SystemExit) as exit:
+        main(arguments)
+    return exit.value.code
+
+
+@pytest.mark.parametrize("option", ["--help", "--version"])
+def test_help_and_version_answer_in_under_a_second(option):
+    # The best of three: a machine that runs other tests may be slow once, an import of jax is slow always.
+    seconds = []
+    for _ in range(3):
+        start = time.monotonic()
+        assert "foresight" in run(option).stdout
+        seconds.append(time.monotonic() - start)
+    assert min(seconds) < 1
+
+
+def test_the_version_is_the_packages(capsys):
+    assert status_of(["--version"]) == 0
+    assert capsys.readouterr().out == f"foresight {__version__}\n"
+
+
+def test_help_names_every_command_and_gives_an_example(capsys):
+    assert status_of(["--help"]) == 0
+    text = capsys.readouterr().out
+    assert all(f"\n  {command} " in text for command in COMMANDS)
+    assert "example: foresight" in text
+
+
+def test_levels_are_handled_without_importing_jax():
+    probe = "import sys; import foresight.app.levels; sys.exit('jax' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", probe], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("arguments", [["bogus"], ["--bogus"], ["levels", "bogus"], ["levels", "list", "--bogus"]])
+def test_an_unknown_command_or_option_exits_2_without_a_traceback(arguments):
+    result = run(*arguments)
+    assert result.returncode == 2
+    assert result.stdout == ""
+    assert "bogus" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_a_reader_that_goes_away_is_no_error():
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "w") as closed:
+        result = subprocess.run([*COMMAND, "--help"], stdout=closed, stderr=subprocess.PIPE, check=False)
+    assert (result.returncode, result.stderr) == (0, b"")

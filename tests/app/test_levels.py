@@ -1,0 +1,248 @@
+import json
+import struct
+import zlib
+
+import numpy as np
+import pytest
+
+from foresight.app import levels as app
+from foresight.app.cli import main
+from foresight.app.png import format_png
+from foresight.levels import naming, open_set, read_set, write_set
+from foresight.levels.boxoban import format_boxoban
+from tests.levels.drawings import SMALL, levels, random_cells
+
+BOARDS = random_cells(np.random.default_rng(0), 30, 10, 10, 4)
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("FORESIGHT_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "tree" / "unfiltered" / "train").mkdir(parents=True)
+    (tmp_path / "tree" / "hard").mkdir()
+    (tmp_path / "tree" / "README.txt").write_text("levels")
+    (tmp_path / "tree" / "unfiltered" / "train" / "0.txt").write_bytes(format_boxoban(BOARDS[:20]))
+    (tmp_path / "tree" / "hard" / "0.txt").write_bytes(format_boxoban(BOARDS[15:]))
+    (tmp_path / "small.txt").write_text("\n".join(SMALL))
+    (tmp_path / "bad.txt").write_text("\n".join(SMALL) + "\n\n#####\n#@$x#\n#####\n")
+    return tmp_path
+
+
+def foresight(*arguments: object) -> int:
+    with pytest.raises(SystemExit) as exit:
+        main(["levels", *map(str, arguments)])
+    return exit.value.code or 0
+
+
+@pytest.fixture
+def output(capsys):
+    """Runs a command that must succeed, and gives what it prints."""
+
+    def run(*arguments: object) -> str:
+        assert foresight(*arguments) == 0
+        return capsys.readouterr().out
+
+    return run
+
+
+@pytest.fixture
+def error(capsys):
+    """Runs a command that must fail politely, and gives its one line."""
+
+    def run(*arguments: object) -> str:
+        assert foresight(*arguments) == 2
+        printed = capsys.readouterr()
+        assert printed.out == ""
+        assert printed.err.count("\n") == 1
+        return printed.err
+
+    return run
+
+
+@pytest.mark.parametrize("command", app.COMMANDS)
+def test_every_commands_help_shows_an_example(command, output):
+    assert f"example: foresight levels {command}" in " ".join(output(command, "--help").split())
+
+
+def test_help_lists_every_command(output):
+    text = output("--help")
+    assert all(f"\n  {command} " in text for command in app.COMMANDS)
+
+
+def test_a_text_file_is_imported_into_a_file(output):
+    assert "1 levels" in output("import", "small.txt", "small.levels")
+    assert read_set("small.levels").digest == levels(SMALL).digest
+    assert read_set("small.levels").name == "small"
+
+
+def test_a_tree_of_splits_is_imported_into_a_folder(output, here):
+    output("import", "tree", "packed")
+    assert sorted(path.name for path in (here / "packed").iterdir()) == ["hard.levels", "unfiltered-train.levels"]
+    assert np.array_equal(open_set("packed/unfiltered-train.levels").cells(), BOARDS[:20])
+
+
+def test_a_tree_with_one_split_may_go_into_a_file(output):
+    output("import", "tree/hard", "mine.levels")
+    assert np.array_equal(open_set("mine.levels").cells(), BOARDS[15:])
+
+
+def test_several_splits_do_not_go_into_a_file(error):
+    assert "several sets (hard, unfiltered-train), expected a folder as DST" in error("import", "tree", "one.levels")
+
+
+def test_an_import_reports_in_json(output):
+    report = json.loads(output("import", "tree", "packed", "--json"))
+    assert [(found["name"], found["count"]) for found in report["sets"]] == [("hard", 15), ("unfiltered-train", 20)]
+    assert report["without_levels"] == ["README.txt"]
+    assert report["bad"] == 0
+
+
+def test_a_bad_level_stops_the_import_with_its_place(error, here):
+    assert "bad.txt:6:4: unknown character 'x', expected one of" in error("import", "bad.txt", "bad.levels")
+    assert not (here / "bad.levels").exists()
+
+
+def test_skipping_bad_levels_says_how_many(capsys):
+    assert foresight("import", "bad.txt", "good.levels", "--skip-bad") == 0
+    assert "1 bad" in capsys.readouterr().err
+    assert read_set("good.levels").digest == levels(SMALL).digest
+
+
+def test_info_says_what_a_set_is(output):
+    text = output("info", "small.txt")
+    assert "1 levels of 3x5 cells, 1 boxes" in text
+    assert levels(SMALL).digest in text
+
+
+def test_info_in_json(output):
+    report = json.loads(output("info", "small.txt", "--json"))
+    expected = {"count": 1, "size": "3x5", "height": 3, "width": 5, "boxes": 1, "free_mean": 3.0, "wall_share": 0.8}
+    assert report.items() >= (expected | {"digest": levels(SMALL).digest}).items()
+
+
+def test_show_draws_the_level(output):
+    assert output("show", "small.txt", "0") == "\n".join(SMALL) + "\n"
+
+
+def test_show_in_json(output):
+    assert json.loads(output("show", "small.txt", "0", "--json"))["rows"] == [*SMALL]
+
+
+def read_png(data: bytes) -> np.ndarray:
+    """A reader for the plainest PNG files: eight-bit RGB, one data part, no filter."""
+    parts, place = {}, 8
+    assert data[:8] == b"\x89PNG\r\n\x1a\n"
+    while place < len(data):
+        (length,) = struct.unpack(">I", data[place : place + 4])
+        kind, content = data[place + 4 : place + 8], data[place + 8 : place + 8 + length]
+        assert struct.unpack(">I", data[place + 8 + length : place + 12 + length])[0] == zlib.crc32(kind + content)
+        parts[kind] = content
+        place += 12 + length
+    width, height, *form = struct.unpack(">IIBBBBB", parts[b"IHDR"])
+    assert form == [8, 2, 0, 0, 0]
+    rows = np.frombuffer(zlib.decompress(parts[b"IDAT"]), np.uint8).reshape(height, 1 + 3 * width)
+    assert not rows[:, 0].any()
+    return rows[:, 1:].reshape(height, width, 3)
+
+
+def test_a_png_holds_the_pixels():
+    pixels = np.random.default_rng(0).integers(0, 256, (5, 7, 3), np.uint8)
+    assert np.array_equal(read_png(format_png(pixels)), pixels)
+
+
+def test_show_writes_a_picture_of_the_level(output, here):
+    assert output("show", "small.txt", "0", "--png", "level.png", "--scale", "16") == "level.png\n"
+    picture = read_png((here / "level.png").read_bytes())
+    assert picture.shape == (3 * 16, 5 * 16, 3)
+    assert len({picture[16:32, 16 * cell : 16 * cell + 16].tobytes() for cell in range(4)}) == 4
+
+
+@pytest.mark.parametrize("index", [1, 99])
+def test_a_level_that_is_not_there_cannot_be_shown(error, index):
+    assert f"small.txt has no level {index}, expected 0 to 0" in error("show", "small.txt", index)
+
+
+def test_a_picture_of_absurd_size_is_refused(error):
+    assert "--scale 1000, expected 1 to 256" in error("show", "small.txt", 0, "--png", "x.png", "--scale", 1000)
+
+
+def test_subset_takes_the_first_levels_or_draws_by_seed(output):
+    output("subset", "tree/hard", "first.levels", "--count", 5)
+    output("subset", "tree/hard", "drawn.levels", "--count", 5, "--seed", 7)
+    assert np.array_equal(read_set("first.levels").cells(), BOARDS[15:20])
+    assert read_set("drawn.levels").source == "hard; 5 drawn by seed 7"
+    assert (
+        json.loads(output("subset", "tree/hard", "again.levels", "--count", 5, "--seed", 7, "--json"))["sets"][0][
+            "digest"
+        ]
+        == read_set("drawn.levels").digest
+    )
+
+
+def test_a_subset_that_is_too_large_or_a_negative_seed_is_refused(error):
+    assert "expected a count from 1 to that, got 99" in error("subset", "small.txt", "x.levels", "--count", 99)
+    assert "--seed -1, expected 0 or more" in error("subset", "small.txt", "x.levels", "--count", 1, "--seed", -1)
+
+
+def test_dedupe_drops_repeats(output, here):
+    (here / "twice.txt").write_text("\n".join([*SMALL, "", *SMALL, "", "#####", "#.$@#", "#####"]))
+    assert json.loads(output("dedupe", "twice.txt", "once.levels", "--json"))["removed"] == 1
+    assert "2 repeats removed" in output("dedupe", "twice.txt", "once.levels", "--symmetries")
+    assert read_set("once.levels").digest == levels(SMALL).digest
+
+
+def test_overlap_counts_common_levels(output, here):
+    (here / "mirrored.txt").write_text("#####\n#.$@#\n#####")
+    assert output("overlap", "tree/hard", "tree/unfiltered/train").startswith("5 levels in common")
+    assert json.loads(output("overlap", "small.txt", "mirrored.txt", "--json"))["overlap"] == 0
+    assert json.loads(output("overlap", "small.txt", "mirrored.txt", "--symmetries", "--json"))["overlap"] == 1
+
+
+def test_list_shows_what_is_built_in_and_cached(output, here, monkeypatch):
+    monkeypatch.setattr(naming, "builtin_folder", lambda: here / "builtin")
+    write_set(levels(SMALL), here / "builtin" / "tiny.levels")
+    assert "foresight levels fetch" in output("list")
+    write_set(levels(SMALL), here / "cache" / "levels" / "hard.levels")
+    (here / "cache" / "levels" / "cut.levels").write_bytes(b"FSLEVELS")
+    text = output("list")
+    assert "builtin/tiny" in text
+    assert "not a packed level set" in text
+    rows = {row["name"]: row for row in json.loads(output("list", "--json"))}
+    assert (rows["builtin/tiny"]["count"], rows["hard"]["size"]) == (1, "3x5")
+    assert "fault" in rows["cut"]
+
+
+def test_generate_writes_a_set(output):
+    report = json.loads(
+        output(
+            "generate", "new.levels", "--count", 3, "--boxes", "1-2", "--size", 7, "--seed", 5, "--workers", 1, "--json"
+        )
+    )
+    made = read_set("new.levels")
+    assert (len(made), made.height, made.width, made.name) == (3, 7, 7, "new")
+    assert report["sets"][0]["digest"] == made.digest
+
+
+@pytest.mark.parametrize("boxes", ["many", "1-", "-1", "1-2-3"])
+def test_a_number_of_boxes_that_is_none_is_refused(error, boxes):
+    assert "expected a number such as 4" in error("generate", "x.levels", "--count", 1, f"--boxes={boxes}")
+
+
+def test_fetch_without_a_network_names_the_alternative(error):
+    message = error("fetch", "--url", "http://127.0.0.1:1/master.zip")
+    assert "cannot reach" in message
+    assert "`foresight levels import PATH FOLDER`" in message
+
+
+@pytest.mark.parametrize("arguments", [["info", "nowhere"], ["show", "nowhere", "0"], ["import", "nowhere", "x"]])
+def test_a_set_that_is_not_there_is_named(error, arguments):
+    assert "nowhere" in error(*arguments)
+
+
+@pytest.mark.parametrize(
+    "arguments", [["info"], ["show", "small.txt"], ["show", "small.txt", "x"], ["subset", "a", "b"]]
+)
+def test_missing_or_wrong_arguments_exit_2(arguments, capsys):
+    assert foresight(*arguments) == 2
+    assert "Traceback" not in capsys.readouterr().err

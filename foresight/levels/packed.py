@@ -6,6 +6,7 @@ The header is JSON. Every byte is covered by one of two SHA-256 digests, so a da
 import hashlib
 import json
 import struct
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,7 @@ MAGIC = b"FSLEVELS"
 VERSION = 1
 PREFIX = struct.Struct("<8sII32s")
 LARGEST_HEADER = 1 << 16
+CHUNK = 1 << 16  # levels checked at a time, so that opening a set needs little memory beyond its own size
 FIELDS = {"name": str, "height": int, "width": int, "boxes": int, "count": int, "source": str, "digest": str}
 
 
@@ -111,10 +113,16 @@ def check_set(levels: LevelSet, header: dict, path: Path) -> LevelSet:
     """The same set, or LevelError if its records are not those that were written."""
     if levels.digest != header["digest"]:
         raise LevelError(f"{path}: the levels do not fit their digest; the file is damaged")
+    for start in range(0, len(levels), CHUNK):
+        check_positions(replace(levels, records=levels.records[start : start + CHUNK]), path)
+    return levels
+
+
+def check_positions(levels: LevelSet, path: Path) -> None:
+    """Raise LevelError if a box, a target or the player is off the board, which a digest made for it would hide."""
     unused = np.iinfo(levels.position).max
     for places in (levels.box_cells, levels.target_cells):
         if ((places >= levels.inner) & (places != unused)).any():
             raise LevelError(f"{path}: a position lies outside the board")
     if (levels.player_cells >= levels.inner).any():
         raise LevelError(f"{path}: a player's position lies outside the board")
-    return levels

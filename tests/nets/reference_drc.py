@@ -57,17 +57,17 @@ def encode(net, picture: np.ndarray) -> np.ndarray:
 
 def unroll(net, pictures: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Logits [T, A] and values [T]; the first frame starts an episode."""
-    features = net.modules[0].memory.initial_output.shape[-1]
+    features = net.stack.modules[0].memory.initial_output.shape[-1]
     initial = [tuple(np.asarray(leaf, float) for leaf in state) for state in net.initial_memory()]
     results, states = [], initial
     for picture, start in zip(pictures, starts, strict=True):
         i_t = encode(net, picture)
         if start or net.reset_every_step:
             states = initial
-        for _ in range(net.ticks):
-            below = states[-1][-1] if net.top_down else None
+        for _ in range(net.stack.ticks):
+            below = states[-1][-1] if net.stack.top_down else None
             above = []
-            for module, state in zip(net.modules, states, strict=True):
+            for module, state in zip(net.stack.modules, states, strict=True):
                 above.append(next_state(module, features, i_t, below, state))
                 below = above[-1][-1]
             states = above

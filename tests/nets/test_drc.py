@@ -1,13 +1,15 @@
 """DRC against the paper's equations, and each of its ablations against what it should change."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from foresight.errors import ForesightError
 from foresight.nets import make
-from foresight.nets.drc import boundary_map
-from foresight.nets.memories import MEMORIES
+from foresight.nets.base import Net
+from foresight.nets.memories import MEMORIES, ConvLSTM
+from foresight.nets.stack import Module, boundary_map
 from tests.nets import reference_drc
 from tests.nets.small import PICTURE, STARTS, STEPS, count, pictures, shapes, small, unrolled
 
@@ -41,6 +43,26 @@ def test_both_forms_of_convolution_give_the_same_network(form):
     np.testing.assert_allclose(logits, expected, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("settings", [VARIANTS[0], VARIANTS[2], VARIANTS[4], VARIANTS[5]], ids=str)
+def test_the_sweep_has_the_gradients_of_the_plain_recurrence(settings):
+    """By parameters, first memory and pictures' features, for two instances side by side, also across starts."""
+    net, frames = small("drc", **SMALL, **settings), pictures(2, STEPS)
+    memory = jax.tree.map(lambda leaf: jnp.stack([leaf, 2 * leaf]), net.initial_memory())
+    starts = jnp.stack([STARTS, jnp.roll(STARTS, 1)])
+
+    def loss(recur_over_time, net, memory, features):
+        last, told = jax.vmap(lambda *one: recur_over_time(net, *one))(memory, features, starts)
+        return sum(jnp.sum(jnp.sin(3 * leaf)) for leaf in jax.tree.leaves((last, told)))
+
+    def gradients(net, memory):
+        features = jax.vmap(jax.vmap(net.encode))(frames)
+        both = (type(net).recur_over_time, Net.recur_over_time)
+        return [jax.value_and_grad(loss, (1, 2, 3))(recur, net, memory, features) for recur in both]
+
+    swept, plain = jax.jit(gradients)(net, memory)
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4), swept, plain)
+
+
 @pytest.mark.parametrize(
     ("switch", "fewer"),
     [
@@ -61,8 +83,8 @@ def test_each_ablation_takes_away_exactly_its_own_weights(switch, fewer):
 
 def test_top_down_means_nothing_to_a_single_module():
     one = shapes("drc", depth=1, **SMALL)
-    assert one.modules[0].on_outputs.shape == (3, 3, 4, 16)
-    assert not one.top_down
+    assert one.stack.modules[0].on_outputs.shape == (3, 3, 4, 16)
+    assert not one.stack.top_down
 
 
 def test_without_memory_between_steps_every_frame_is_read_alone():
@@ -78,7 +100,8 @@ def test_the_boundary_map_is_one_along_the_edge():
 
 
 def test_the_parts_of_a_modules_convolution_start_as_one(new_key):
-    module = make("drc", "boxworld", PICTURE, 4, new_key(), features=32).modules[0]
+    settings = {"sees_input": True, "sees_below": True, "boundary": True, "pool_and_inject": False, "form": None}
+    module = jax.jit(lambda key: Module(ConvLSTM((2, 2, 32)), key=key, **settings))(new_key())
     for part in (module.on_input, module.on_outputs):
         assert abs(float(jnp.std(part)) * (9 * 97) ** 0.5 - 1) < 0.02
 

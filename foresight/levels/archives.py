@@ -43,8 +43,11 @@ Wanted = Callable[[str], bool]  # says of a path whether its bytes are to be rea
 
 def kind_of(path: Path) -> str:
     """What a file is, by its first bytes and then by its suffix: zip, tar, xz, gz, bz2 or text."""
-    with open(path, "rb") as file:
-        start = file.read(tarfile.BLOCKSIZE)
+    try:
+        with open(path, "rb") as file:
+            start = file.read(tarfile.BLOCKSIZE)
+    except OSError as error:
+        raise cannot_read(path, error) from error
     for magic, kind in ((b"PK\x03\x04", "zip"), (b"PK\x05\x06", "zip"), (b"\xfd7zXZ\x00", "xz"), (b"\x1f\x8b", "gz")):
         if start.startswith(magic):
             return kind
@@ -74,7 +77,7 @@ def files_in(path: Path, wanted: Wanted, report: Report) -> Iterator[Entry]:
 
 def files_in_folder(folder: Path, wanted: Wanted) -> Iterator[Entry]:
     """The files below a folder."""
-    for root, folders, names in os.walk(folder):
+    for root, folders, names in os.walk(folder, onerror=refuse):
         folders.sort()
         for name in sorted(names):
             file = Path(root) / name
@@ -84,7 +87,17 @@ def files_in_folder(folder: Path, wanted: Wanted) -> Iterator[Entry]:
                     raise too_large(f"{folder}/{path}")
                 yield Entry(path, file.read_bytes() if wanted(path) else b"")
             except OSError as error:
-                raise LevelError(f"cannot read {file}: {error.strerror or error}") from error
+                raise cannot_read(file, error) from error
+
+
+def refuse(error: OSError) -> None:
+    """Stop at a folder that cannot be listed, which os.walk would pass over."""
+    raise cannot_read(Path(error.filename), error)
+
+
+def cannot_read(path: Path, error: OSError) -> LevelError:
+    """The error for what the system does not let us read."""
+    return LevelError(f"cannot read {path}: {error.strerror or error}")
 
 
 def files_in_zip(archive: Path, wanted: Wanted, report: Report) -> Iterator[Entry]:

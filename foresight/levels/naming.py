@@ -7,7 +7,7 @@ from pathlib import Path
 from foresight.levels.cells import LevelError
 from foresight.levels.packed import SUFFIX, is_packed, read_set
 from foresight.levels.sets import LevelSet
-from foresight.levels.sources import one_set, read_source
+from foresight.levels.sources import exists, one_set, read_source
 
 BUILTIN = "builtin/"
 
@@ -35,7 +35,7 @@ def named_sets() -> dict[str, Path]:
 def open_set(name: str | Path) -> LevelSet:
     """The level set that `name` stands for; an existing file or folder goes before a cached name."""
     path = Path(name)
-    if str(name).startswith(BUILTIN) or not path.exists():
+    if str(name).startswith(BUILTIN) or not exists(path):
         named = named_sets()
         if str(name) not in named:
             raise LevelError(

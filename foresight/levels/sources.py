@@ -12,7 +12,7 @@ from foresight.levels.archives import LARGEST_FILE, files_in, kind_of, too_large
 from foresight.levels.boxoban import parse_boxoban
 from foresight.levels.cells import WALL, LevelError
 from foresight.levels.operations import join
-from foresight.levels.packed import is_packed
+from foresight.levels.packed import SUFFIX, is_packed
 from foresight.levels.sets import LevelSet
 from foresight.levels.text import Board, parse
 
@@ -53,8 +53,10 @@ Progress = Callable[[int], None]  # told how many levels were just read
 def read_source(path: Path, *, skip_bad: bool = False, progress: Progress = lambda levels: None) -> Source:
     """Read every level of a text file, a folder or an archive; one set a folder, named after its path."""
     path, faults = Path(path), Faults(skip_bad)
-    if not path.exists():
+    if not exists(path):
         raise LevelError(f"cannot read {path}: no such file or folder")
+    if not (path.is_file() or path.is_dir()):
+        raise LevelError(f"cannot read {path}: neither a file nor a folder")
     if path.is_file() and is_packed(path):
         raise LevelError(f"{path} is a packed set already, expected a text file, a folder or an archive of levels")
     if path.is_file() and kind_of(path) == "text":
@@ -62,9 +64,24 @@ def read_source(path: Path, *, skip_bad: bool = False, progress: Progress = lamb
     else:
         sets, without = read_tree(path, faults, progress)
     if not sets:
-        where = f"; {faults.count} were skipped as bad, the first: {faults.first[0]}" if faults.count else ""
-        raise LevelError(f"{path}: no level found, expected boards drawn with # . $ * @ +{where}")
+        raise LevelError(f"{path}: no level found, expected boards drawn with # . $ * @ +{instead(path, faults)}")
     return Source(sets, faults, without)
+
+
+def exists(path: Path) -> bool:
+    """True for a file or folder that is there; a path that cannot even be asked for is an error."""
+    try:
+        return path.exists()
+    except OSError as error:
+        raise LevelError(f"cannot read {str(path)[:200]}: {error.strerror or error}") from error
+
+
+def instead(path: Path, faults: Faults) -> str:
+    """What a source without levels has instead."""
+    if faults.count:
+        return f"; {faults.count} were skipped as bad, the first: {faults.first[0]}"
+    packed = sorted(path.glob(f"*{SUFFIX}")) if path.is_dir() else []
+    return f"; there are packed sets in it, such as {packed[0]}" if packed else ""
 
 
 def read_text(path: Path, faults: Faults, progress: Progress) -> dict[str, LevelSet]:
@@ -135,7 +152,8 @@ def wrapper_of(path: Path, every_path: list[str]) -> str:
         return ""
     (top,) = tops
     has_files, has_folders = (any((entry.count("/") == 1) is here for entry in every_path) for here in (True, False))
-    return top + "/" if (has_files and has_folders) or top.startswith(stem(path)) else ""
+    named_like_it = top == stem(path) or top.startswith(f"{stem(path)}-")
+    return top + "/" if (has_files and has_folders) or named_like_it else ""
 
 
 def stem(path: Path) -> str:

@@ -1,4 +1,5 @@
 import io
+import os
 import stat
 import tarfile
 import zipfile
@@ -293,3 +294,38 @@ def test_sets_do_not_depend_on_the_order_in_an_archive(tmp_path):
     digests = [{name: found.digest for name, found in read_source(path).sets.items()} for path in (first, second)]
     assert digests[0] == digests[1]
     assert isinstance(read_source(first).sets["hard"], LevelSet)
+
+
+def test_a_folder_of_packed_sets_is_refused_with_a_hint(tmp_path):
+    write_set(levels(SMALL), tmp_path / "x.levels")
+    with pytest.raises(LevelError, match=r"there are packed sets in it, such as .*x\.levels"):
+        read_source(tmp_path)
+
+
+def test_a_device_is_not_read():
+    with pytest.raises(LevelError, match="neither a file nor a folder"):
+        read_source(Path("/dev/zero"))
+
+
+def test_a_name_too_long_for_the_system_is_refused():
+    with pytest.raises(LevelError, match="File name too long"):
+        read_source(Path("x" * 5000))
+
+
+def test_a_folder_that_cannot_be_listed_is_not_passed_over(tmp_path, monkeypatch):
+    as_folder(TREE, tmp_path)
+    listed = os.scandir
+
+    def scandir(path):
+        if Path(path).name == "hard":
+            raise PermissionError(13, "Permission denied", str(path))
+        return listed(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    with pytest.raises(LevelError, match=r"cannot read .*hard: Permission denied"):
+        read_source(tmp_path)
+
+
+def test_a_short_archive_name_is_no_prefix_of_a_folder(tmp_path):
+    only = {name: data for name, data in TREE.items() if name.startswith("unfiltered")}
+    assert "unfiltered-train" in read_source(as_zip(only, tmp_path / "u.zip")).sets

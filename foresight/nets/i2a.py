@@ -19,7 +19,9 @@ from foresight.nets.i2a_model import REWARD_BINS, EnvironmentModel, FrameProcess
 from foresight.nets.layers import Linear, compute_dtype
 from foresight.types import Trajectory
 
-CELLS = {"sokoban": 8}  # pixels a board cell is wide; in the other domains a pixel is a cell
+# Pixels that one position of the board is wide, in the domains where that is not one: Sokoban's sprites, the stride of
+# Gridworld's encoder, and what divides Atari's screen.
+CELLS = {"sokoban": 8, "gridworld": 2, "atari": 10}
 HASH_STEP = 2654435761  # Knuth's multiplier: spreads the places of a picture over all 32-bit numbers
 
 

@@ -78,14 +78,14 @@ class Boxworld(Env):
         opens = is_lock & (cell == state.held)
         takes = ~is_lock & (cell >= GEM) & (lock_beside == NO_LOCK)
         moves = opens | takes | (cell == BACKGROUND)
-        key_or_none = jnp.where(opens | (cell == GEM), jnp.uint8(WALL), cell)  # the gem is no key
+        in_hand = jnp.where(takes & (cell != GEM), cell, state.held)  # a key that was held is lost
         here = (jnp.arange(SIDE)[:, None] == row) & (jnp.arange(SIDE)[None] == column) & moves
         room = Room(
             cells=jnp.where(here, jnp.uint8(BACKGROUND), state.cells),
             locks=jnp.where(here, jnp.uint8(NO_LOCK), state.locks),
             row=jnp.where(moves, row, state.row),
             column=jnp.where(moves, column, state.column),
-            held=jnp.where(opens | takes, key_or_none, state.held),
+            held=jnp.where(opens, jnp.uint8(WALL), in_hand),
         )
         solved = takes & (cell == GEM)
         wrong = opens & (lock == WRONG_LOCK)

@@ -9,7 +9,10 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
+
+from foresight.envs.chance import below, between, unit
 
 SIDE = 14  # cells, the wall around included
 COLOURS = 20
@@ -45,12 +48,16 @@ class Items(NamedTuple):
 def draw_room(key: Array, lengths: tuple[int, int], branches: tuple[int, int], branch_length: int) -> Room:
     """A level whose items all found a place; everything is drawn again until they do."""
 
+    boxes = branches[1] * branch_length
+    parts = np.cumsum([2, branches[1], boxes, COLOURS, 2 * (2 + lengths[1] + boxes)])
+
     def draw_again(attempt: tuple[Array, Room, Array]) -> tuple[Array, Room, Array]:
         tried, _, _ = attempt
-        length_key, item_key, colour_key, place_key = jax.random.split(jax.random.fold_in(key, tried), 4)
-        length, branch_count = draw_problem(length_key, lengths, branches)
-        items = draw_items(item_key, length, branch_count, lengths[1], branches[1], branch_length)
-        room, placed = place(place_key, items, jax.random.permutation(colour_key, COLOURS))
+        words = jax.random.bits(jax.random.fold_in(key, tried), (parts[-1],))
+        counts, firsts, contents, colours, chances = jnp.split(words, parts[:-1])
+        length, branch_count = between(*lengths, counts[0]), between(*branches, counts[1])
+        items = draw_items(length, branch_count, lengths[1], firsts, contents.reshape(branch_length, -1))
+        room, placed = place(items, jnp.argsort(colours), unit(chances).reshape(-1, 2))
         return tried + 1, room, placed
 
     zero, no_cells = jnp.zeros((), jnp.int32), jnp.zeros((SIDE, SIDE), jnp.uint8)
@@ -58,32 +65,24 @@ def draw_room(key: Array, lengths: tuple[int, int], branches: tuple[int, int], b
     return jax.lax.while_loop(lambda a: ~a[2], draw_again, (zero, blank, jnp.zeros((), bool)))[1]
 
 
-def draw_problem(key: Array, lengths: tuple[int, int], branches: tuple[int, int]) -> Array:
-    """How many boxes lead to the gem, and how many branches there are: int32 [2]."""
-    least, most = jnp.array([lengths, branches]).T
-    return jax.random.randint(key, (2,), least, most + 1, jnp.int32)
+def draw_items(length: Array, branch_count: Array, most_length: int, firsts: Array, contents: Array) -> Items:
+    """The loose key 1; box i with lock i and key i + 1, the last with the gem; branches from any of those locks.
 
-
-def draw_items(
-    key: Array, length: Array, branch_count: Array, most_length: int, most_branches: int, branch_length: int
-) -> Items:
-    """The loose key 1; box i with lock i and key i + 1, the last with the gem; branches from any of those locks."""
+    Random words choose the lock that each branch starts from, `firsts` [b], and its boxes' contents [branch length, b].
+    """
     chain = jnp.arange(1, most_length + 1, dtype=jnp.int32)
-    first_key, key_key = jax.random.split(key)
-    first = jax.random.randint(first_key, (most_branches,), 1, length + 1, jnp.int32)
+    branch_length, most_branches = contents.shape
     # A branch's keys have ids from length + 1 to COLOURS - 1 and differ from the lock they are under: the first such
     # lock is outside that range, each later one takes a number out of it.
     unlike = jnp.minimum(jnp.arange(branch_length, dtype=jnp.int32), 1)[:, None]
-    draws = jax.random.randint(
-        key_key, (branch_length, most_branches), 0, COLOURS - 1 - length - unlike, dtype=jnp.int32
-    )
+    draws = below(COLOURS - 1 - length - unlike, contents)
 
     def next_box(lock: Array, draw: Array) -> tuple[Array, tuple[Array, Array]]:
         content = length + 1 + draw
         content += ((lock > length) & (content >= lock)).astype(jnp.int32)
         return content, (lock, content)
 
-    _, (branch_locks, branch_contents) = jax.lax.scan(next_box, first, draws)
+    _, (branch_locks, branch_contents) = jax.lax.scan(next_box, 1 + below(length, firsts), draws)
     loose = jnp.ones(1, jnp.int32)
     branch_present = jnp.repeat(jnp.arange(most_branches) < branch_count, branch_length)
     return Items(
@@ -101,10 +100,11 @@ class Placing(NamedTuple):
     failures: Array  # int32 [], draws that found no place so far
 
 
-def place(key: Array, items: Items, colours: Array) -> tuple[Room, Array]:
-    """The items laid out, and whether no more than MOST_FAILURES draws failed on the way."""
-    count = len(items.lock)
-    chances = jax.random.uniform(key, (count + 1, 2))
+def place(items: Items, colours: Array, chances: Array) -> tuple[Room, Array]:
+    """The items laid out, and whether no more than MOST_FAILURES draws failed on the way.
+
+    `colours` [20] is a permutation; `chances` [n + 1, 2] in [0, 1) place the n items and then the agent.
+    """
     columns = jnp.arange(ITEM_COLUMNS[0], ITEM_COLUMNS[1] + 1, dtype=jnp.int32)[None]
     rows = jnp.arange(ITEM_ROWS[0], ITEM_ROWS[1] + 1, dtype=jnp.int32)[:, None]
     placing = Placing(jnp.broadcast_to(columns > 1, (rows.size, columns.size)), jnp.zeros((), jnp.int32))

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from foresight.envs.base import Env, Transition
+from foresight.envs.chance import below, between
 from foresight.errors import ForesightError
 
 FREE, OBSTACLE, GOAL, PLAYER = range(4)  # the codes of an observation
@@ -77,28 +78,24 @@ class Gridworld(Env):
 
     def draw_maze(self, key: Array) -> tuple[Maze, Array]:
         """Obstacles, player and goal at random; and whether the goal can be reached."""
-        obstacle_key, player_key, goal_key = jax.random.split(key, 3)
-        obstacles = self.draw_obstacles(obstacle_key)
+        words = jax.random.bits(key, (3 + 3 * self.obstacles[1],))
+        obstacles = self.draw_obstacles(words[2:])
         free = jnp.cumsum(~obstacles.ravel(), dtype=jnp.int32)
-        player_rank = jax.random.randint(player_key, (), 0, free[-1], jnp.int32)
-        goal_rank = jax.random.randint(goal_key, (), 0, free[-1] - 1, jnp.int32)
+        player_rank, goal_rank = below(free[-1], words[0]), below(free[-1] - 1, words[1])
         goal_rank += (goal_rank >= player_rank).astype(jnp.int32)  # among the free cells without the player's
-        row, column = jnp.divmod(jnp.searchsorted(free, player_rank + 1).astype(jnp.int32), jnp.int32(self.size))
-        goal_row, goal_column = jnp.divmod(
-            jnp.searchsorted(free, goal_rank + 1).astype(jnp.int32), jnp.int32(self.size)
-        )
+        places = jnp.searchsorted(free, jnp.stack([player_rank, goal_rank]) + 1).astype(jnp.int32)
+        (row, goal_row), (column, goal_column) = jnp.divmod(places, jnp.int32(self.size))
         maze = Maze(obstacles, row, column, goal_row, goal_column)
         return maze, (free[-1] >= 2) & can_reach_goal(maze)
 
-    def draw_obstacles(self, key: Array) -> Array:
-        """Squares that lie fully inside and may overlap, bool [S, S]."""
-        (fewest, most), (shortest, longest) = self.obstacles, self.sides
-        count_key, side_key, place_key = jax.random.split(key, 3)
-        count = jax.random.randint(count_key, (), fewest, most + 1, jnp.int32)
-        side = jax.random.randint(side_key, (1, most), shortest, longest + 1, jnp.int32)
-        first = jax.random.randint(place_key, (2, most), 0, self.size - side + 1, jnp.int32)[..., None]  # row, column
+    def draw_obstacles(self, words: Array) -> Array:
+        """Squares that lie fully inside and may overlap, bool [S, S], from 1 + 3 * most random words."""
+        most = self.obstacles[1]
+        count, words = between(*self.obstacles, words[0]), words[1:].reshape(3, most)
+        side = between(*self.sides, words[:1])
+        first = below(self.size - side + 1, words[1:])  # row and column of each one's top left cell
         cells = jnp.arange(self.size, dtype=jnp.int32)[None, None]
-        rows, columns = (first <= cells) & (cells < first + side[..., None])  # bool [most, S] each
+        rows, columns = (first[..., None] <= cells) & (cells < (first + side)[..., None])  # bool [most, S] each
         rows &= (jnp.arange(most) < count)[:, None]
         return jnp.any(rows[:, :, None] & columns[:, None, :], axis=0)
 

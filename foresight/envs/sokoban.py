@@ -13,6 +13,7 @@ import numpy as np
 from jax import Array
 
 from foresight.envs.base import Env, Transition
+from foresight.envs.chance import below, hash_key
 from foresight.envs.sprites import COLOURS, SIDE, SPRITES
 from foresight.errors import ForesightError
 from foresight.levels import LevelSet, open_set
@@ -81,7 +82,7 @@ class Sokoban(Env):
 
     def reset(self, key: Array) -> Board:
         """A level drawn uniformly, with replacement."""
-        return self.reset_to(draw_below(len(self.levels), key))
+        return self.reset_to(below(len(self.levels), hash_key(key)))
 
     def reset_to(self, index: Array) -> Board:
         """The level number `index`, int32 []."""
@@ -136,7 +137,7 @@ class Sokoban(Env):
     def paint(self, observation: Array) -> Array:
         """The board as seen in the chosen view, uint8 [H, W, C]."""
         if self.view == "planes":
-            return jnp.where(observation[..., None] == jnp.arange(CODES, dtype=jnp.uint8), jnp.uint8(255), jnp.uint8(0))
+            return 255 * jax.nn.one_hot(observation, CODES, dtype=jnp.uint8)
         if self.view == "pixels":
             return jnp.asarray(COLOURS)[observation]
         # Row y of every sprite in a row of cells: 24 bytes at a time, already in the order of the picture.
@@ -199,28 +200,3 @@ def unpack(bits: Bits, cells: int) -> Array:
     """Bits as uint8 [cells], 0 or 1."""
     places = jnp.arange(32, dtype=jnp.uint32)
     return jnp.concatenate([(word >> places) & 1 for word in bits])[:cells].astype(jnp.uint8)
-
-
-def draw_below(count: int, key: Array) -> Array:
-    """A number below `count`, int32 [], drawn with `key`."""
-    # A hash of the key's words in place of jax.random.randint: this runs at every step of every lane, where
-    # threefry takes three times as long as all the rest. Uneven by less than count / 2^32.
-    hashed = jnp.zeros((), jnp.uint32)
-    for word in jnp.unstack(jax.random.key_data(key)):
-        hashed = mix(hashed ^ word)
-    return multiply_high(hashed, count).astype(jnp.int32)
-
-
-def mix(word: Array) -> Array:
-    """A uint32 scrambled one to one so that each bit of the result depends on all bits given."""
-    word = (word ^ (word >> 16)) * jnp.uint32(0x7FEB352D)
-    word = (word ^ (word >> 15)) * jnp.uint32(0x846CA68B)
-    return word ^ (word >> 16)
-
-
-def multiply_high(word: Array, factor: int) -> Array:
-    """The upper 32 bits of the product of a uint32 and a number below 2^32."""
-    low, high = word & 0xFFFF, word >> 16
-    factor_low, factor_high = jnp.uint32(factor & 0xFFFF), jnp.uint32(factor >> 16)
-    middle = high * factor_low + (low * factor_low >> 16)
-    return high * factor_high + (middle >> 16) + (low * factor_high + (middle & 0xFFFF) >> 16)

@@ -1,0 +1,60 @@
+import numpy as np
+import pytest
+
+from foresight.errors import ForesightError
+from foresight.levels import open_set
+from foresight.levels.cells import has_box
+from foresight.levels.generate import generate
+from foresight.levels.make_builtin import STREAMS, check_same
+from foresight.levels.naming import builtin_folder
+from foresight.levels.operations import dedupe, overlap
+from foresight.levels.optimal import shortest_solution
+
+SETS = {
+    "train": (10_000, 10, 4, 4),
+    "test": (1_000, 10, 4, 4),
+    "boxes-5": (300, 10, 5, 5),
+    "boxes-6": (300, 10, 6, 6),
+    "boxes-7": (300, 10, 7, 7),
+    "mini-train": (50_000, 7, 1, 2),
+    "mini-test": (1_000, 7, 1, 2),
+}
+
+
+def test_the_sets_are_under_two_megabytes_together():
+    files = list(builtin_folder().iterdir())
+    assert sorted(file.stem for file in files) == sorted(SETS)
+    assert sum(file.stat().st_size for file in files) < 2_000_000
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_each_set_has_its_count_size_and_boxes_and_no_repeat(name):
+    levels = open_set(f"builtin/{name}")
+    count, size, fewest, most = SETS[name]
+    assert levels.name == f"builtin/{name}"
+    assert levels.cells().shape == (count, size, size)
+    assert set(has_box(levels.cells()).sum((1, 2))) == set(range(fewest, most + 1))
+    assert len(dedupe(levels, True, "different")) == count
+
+
+@pytest.mark.parametrize(("train", "test"), [("train", "test"), ("mini-train", "mini-test")])
+def test_no_test_level_occurs_in_training_even_turned_or_mirrored(train, test):
+    assert overlap(open_set(f"builtin/{train}"), open_set(f"builtin/{test}"), symmetries=True) == 0
+
+
+@pytest.mark.parametrize("stream", STREAMS, ids=lambda stream: next(iter(stream.sets)))
+def test_the_first_levels_come_out_the_same_again(stream):
+    name = next(iter(stream.sets))
+    again = generate(100, stream.boxes, stream.size, stream.seed, symmetries=True).levels
+    assert np.array_equal(again.records, open_set(f"builtin/{name}").records[:100])
+
+
+def test_a_set_that_differs_is_named():
+    with pytest.raises(ForesightError, match=r"test\.levels: its digest is"):
+        check_same(open_set("builtin/boxes-5"), builtin_folder() / "test.levels")
+
+
+def test_mini_levels_can_be_solved_in_a_few_moves():
+    moves = [len(shortest_solution(board)) for board in open_set("builtin/mini-test").cells(np.arange(200))]
+    assert 8 < np.mean(moves) < 14
+    assert max(moves) < 60

@@ -6,7 +6,7 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).parent.parent / "foresight"
 ORDER = "errors files types levels envs nets learning search evaluation experiments app".split()
-NETS_MAY_IMPORT = {"types", "errors", "nets"}
+NETS_MAY_IMPORT = {"types", "errors", "files", "nets"}
 
 
 def modules_imported(tree: ast.AST) -> Iterator[str]:

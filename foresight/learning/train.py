@@ -109,6 +109,7 @@ def improve(
     """One gradient step on one minibatch."""
     net, optimiser_state = learner
     (value, parts), gradient = jax.value_and_grad(loss, has_aux=True)(net, env, played, settings)
-    norm = optax.global_norm(gradient)
-    updates, optimiser_state = optimiser(settings).update(gradient, optimiser_state, net)
+    norm = optax.tree.norm(gradient)
+    with jax.numpy_dtype_promotion("standard"):  # optax raises floats to whole-number powers
+        updates, optimiser_state = optimiser(settings).update(gradient, optimiser_state, net)
     return (eqx.apply_updates(net, updates), optimiser_state), (value, parts, norm)

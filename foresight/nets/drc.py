@@ -7,11 +7,12 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from foresight.nets import fused, kernel
 from foresight.nets.base import Net
 from foresight.nets.encoders import ENCODERS, Encoder, centre, plan_for
 from foresight.nets.heads import Head
 from foresight.nets.layers import compute_dtype, convolution
-from foresight.nets.memories import memory_module
+from foresight.nets.memories import ConvLSTM, memory_module
 from foresight.nets.stack import Stack, stack_of
 from foresight.nets.sweep import sweep
 from foresight.types import Memory
@@ -21,7 +22,7 @@ class Seen(NamedTuple):
     """What is made of one picture, before any memory comes in."""
 
     encoded: Array  # i_t, [H, W, F]
-    pushes: tuple[Array, ...]  # for each module, what i_t adds to its pre-activations at every tick, [H, W, G]
+    pushes: tuple[Array, ...] | Array  # for each module, what i_t adds to its pre-activations at every tick, [H, W, G]
 
 
 class DRC(Net):
@@ -33,6 +34,7 @@ class DRC(Net):
     vision_shortcut: bool = eqx.field(static=True)
     reset_every_step: bool = eqx.field(static=True)
     dtype: str = eqx.field(static=True)
+    core: str = eqx.field(static=True)
 
     def __init__(
         self,
@@ -54,6 +56,7 @@ class DRC(Net):
         reset_every_step: bool = False,  # memory serves the ticks of one time-step only
         dtype: str = "float32",
         form: str | None = None,  # of convolution; None for the fastest here
+        core: str = "auto",  # `cuda`: the fused kernel; `xla`: the plain path; `auto`: the kernel where it can run
     ):
         encoder_key, stack_key, head_key = jax.random.split(key, 3)
         compute_dtype(dtype), convolution(form)
@@ -76,6 +79,15 @@ class DRC(Net):
         self.vision_shortcut = vision_shortcut
         self.reset_every_step = reset_every_step
         self.dtype = dtype
+        self.core = core
+
+    @property
+    def fused(self) -> bool:
+        """Whether the recurrence runs as one CUDA kernel."""
+        first = self.stack.modules[0].memory
+        height, width, features = first.initial_output.shape
+        covered = isinstance(first, ConvLSTM) and features == kernel.CHANNELS and self.dtype == "bfloat16"
+        return kernel.chosen(self.core, (height, width), len(self.stack.modules), covered)
 
     def initial_memory(self) -> Memory:
         """s_0, learned."""
@@ -84,10 +96,15 @@ class DRC(Net):
     def encode(self, picture: Array) -> Seen:
         """i_t = e(x_t), and what it adds to every module's pre-activations."""
         encoded = self.encoder(centre(picture, compute_dtype(self.dtype)))
+        if self.fused:
+            return Seen(encoded, fused.push(self.stack, encoded))
         return Seen(encoded, tuple(module.push(encoded) for module in self.stack.modules))
 
     def recur(self, memory: Memory, features: Seen) -> tuple[Memory, Array]:
         """s_t = g(s_{t-1}, i_t); tells o_t = h_D."""
+        if self.fused:
+            memory, told = self.recur_over_time(memory, jax.tree.map(lambda x: x[None], features), jnp.zeros(1, bool))
+            return memory, told[0]
         memory = self.initial_memory() if self.reset_every_step else memory
         memory = self.stack.step(memory, features.pushes)
         return memory, memory[-1].output
@@ -95,6 +112,8 @@ class DRC(Net):
     def recur_over_time(self, memory: Memory, features: Seen, starts: Array) -> tuple[Memory, Array]:
         """`recur` along the first axis of `features`, with a fresh memory where an episode starts."""
         starts = starts | self.reset_every_step
+        if self.fused:
+            return fused.sweep(self.stack, memory, features.pushes, starts)
         return sweep(self.stack, memory, self.initial_memory(), features.pushes, starts)
 
     def read(self, features: Seen, told: Array) -> tuple[Array, Array]:

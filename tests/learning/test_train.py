@@ -57,7 +57,8 @@ def test_the_same_seed_repeats_and_another_does_not(chunk, fresh):
 @pytest.fixture(scope="module")
 def played():
     env, net = Corridor(), Running(jax.random.key(1))
-    return unroll(env, net, begin(env, net, 16, jax.random.key(5)), 8, jax.random.key(6))
+    lanes, trajectory, tally = unroll(env, net, begin(env, net, 16, jax.random.key(5)), 8, jax.random.key(6))
+    return lanes, jax.tree.map(np.asarray, trajectory), tally
 
 
 def test_a_trajectory_says_where_episodes_start(played):
@@ -65,8 +66,8 @@ def test_a_trajectory_says_where_episodes_start(played):
     ended = trajectory.terminated | trajectory.truncated
     assert trajectory.starts[:, 0].all()
     np.testing.assert_array_equal(trajectory.starts[:, 1:], ended)
-    assert float(tally.episodes) == ended.sum() > 0
-    assert float(tally.solved) == trajectory.terminated.sum()
+    assert int(tally.episodes) == int(ended.sum()) > 0
+    assert int(tally.solved) == int(trajectory.terminated.sum())
 
 
 def test_observations_follow_from_actions_within_an_episode(played):

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import stat
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
@@ -179,6 +180,21 @@ def reading(path: Path, read: Callable[[Path], bytes] = Path.read_bytes) -> byte
     """The bytes of `path`, or an error that names it."""
     try:
         return read(path)
+    except OSError as error:
+        raise cannot("read", path, error) from error
+
+
+def read_at_most(path: Path, limit: int) -> bytes:
+    """The bytes of an ordinary file of at most `limit` bytes; a longer one is not read, and a pipe not waited for."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        with open(descriptor, "rb") as file:
+            about = os.fstat(descriptor)
+            if not stat.S_ISREG(about.st_mode):
+                raise ForesightError(f"cannot read {path}: not an ordinary file")
+            if about.st_size > limit:
+                raise ForesightError(f"cannot read {path}: {about.st_size} bytes, at most {limit} expected")
+            return file.read(limit + 1)
     except OSError as error:
         raise cannot("read", path, error) from error
 

@@ -6,17 +6,16 @@ both files, of every array in them, and of itself.
 
 import hashlib
 import json
-import os
 import re
-import stat
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from types import NoneType
 from typing import Any, NamedTuple
 
 from foresight.errors import ForesightError
 from foresight.experiments.arrays import Container, decode, digests, encode, fill, key_kinds, parse_json, to_arrays
-from foresight.files import cannot, remove_whole_folder, rename
+from foresight.files import read_at_most, remove_whole_folder, rename
 
 FORMAT = 1
 WEIGHTS, STATE, MANIFEST = "weights.safetensors", "state.safetensors", "manifest.json"
@@ -80,12 +79,26 @@ def parse_manifest(content: bytes, source: Path) -> Manifest:
     try:
         body.pop("sha256")
         manifest = Manifest(**body)
-        intact = format_manifest(manifest) == content
+        if format_manifest(manifest) == content and is_well_formed(manifest):
+            return manifest
     except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
-        intact = False
-    if not intact:
-        raise Damaged(f"{source} is damaged: it does not match its own digest")
-    return manifest
+        pass
+    raise Damaged(f"{source} is damaged: it does not match its own digest")
+
+
+def is_well_formed(manifest: Manifest) -> bool:
+    """True if every field has its type; a stranger's manifest may have a good digest and still be nonsense."""
+    return (
+        isinstance(manifest.run, str)
+        and isinstance(manifest.score, (float, NoneType))
+        and all(isinstance(number, int) for number in (manifest.step, manifest.metrics_bytes))
+        and all(
+            isinstance(manifest.files[name]["bytes"], int)
+            and isinstance(manifest.files[name]["sha256"], str)
+            and isinstance(manifest.files[name]["arrays"], dict)
+            for name in (WEIGHTS, STATE)
+        )
+    )
 
 
 def read_checkpoint(folder: Path, names: tuple[str, ...] = (WEIGHTS, STATE)) -> Checkpoint:
@@ -96,18 +109,11 @@ def read_checkpoint(folder: Path, names: tuple[str, ...] = (WEIGHTS, STATE)) -> 
 
 
 def read_part(path: Path, limit: int) -> bytes:
-    """The bytes of a checkpoint's file, which may not be longer than `limit`."""
+    """The bytes of one of a checkpoint's files; one that cannot be read is damaged too."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # a pipe in its place must not make us wait
-        with open(descriptor, "rb") as file:
-            about = os.fstat(descriptor)
-            if not stat.S_ISREG(about.st_mode) or about.st_size > limit:
-                raise Damaged(f"{path} is damaged: {about.st_size} bytes, at most {limit} expected")
-            return file.read()
-    except FileNotFoundError as error:
-        raise Damaged(f"{path} is missing") from error
-    except OSError as error:
-        raise cannot("read", path, error) from error
+        return read_at_most(path, limit)
+    except ForesightError as error:
+        raise Damaged(f"{path} is damaged: {error}") from error
 
 
 def read_file(path: Path, expected: Mapping[str, Any]) -> Container:
@@ -163,11 +169,10 @@ def fill_state(template: Any, checkpoint: Checkpoint) -> Any:
     """The training state of a checkpoint as a tree like `template`, on the same devices."""
     content, source = checkpoint.contents[STATE], checkpoint.folder / STATE
     state = fill(template, content.arrays, source)
+    stored = content.metadata["keys"]
     for name, kind in key_kinds(template).items():
-        if content.metadata["keys"].get(name) != kind:
-            raise ForesightError(
-                f"{source} does not fit: key '{name}' is {content.metadata['keys'].get(name)}, not {kind}"
-            )
+        if stored.get(name) != kind:
+            raise ForesightError(f"{source} does not fit: key '{name}' is {stored.get(name)}, not {kind}")
     return state
 
 

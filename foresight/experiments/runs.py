@@ -13,9 +13,11 @@ from foresight.experiments.arrays import parse_json
 from foresight.experiments.checkpoints import FORMAT, Checkpoint, Damaged, newest_good, set_aside, steps_in
 from foresight.experiments.crew import is_writer, wait_for_all
 from foresight.experiments.lock import own
-from foresight.files import discard_leftovers, make_folder, reading, write_whole
+from foresight.files import discard_leftovers, make_folder, read_at_most, write_whole
 
 Say = Callable[[str], None]
+
+CONFIG_LIMIT = 2**20  # bytes
 
 
 class Run(NamedTuple):
@@ -41,7 +43,7 @@ def read_run(folder: Path) -> Run:
     path = folder / "config.json"
     if not path.exists():
         raise ForesightError(f"{folder} is not a run folder: it has no config.json")
-    stored = parse_json(reading(path))
+    stored = parse_json(read_at_most(path, CONFIG_LIMIT))
     if not isinstance(stored, dict) or not isinstance(stored.get("config"), dict) or "run" not in stored:
         raise ForesightError(f"{path} is damaged or not from foresight: it has no 'run' and 'config'")
     if stored.get("format") != FORMAT:
@@ -59,9 +61,6 @@ def open_run(folder: Path, config: Mapping[str, Any]) -> Run:
         check_same_settings(run, wanted)
         make_folder(run.checkpoints)
         return run
-    strangers = sorted(path.name for path in folder.iterdir() if path.name != "lock")
-    if strangers:
-        raise ForesightError(f"{folder} is not a run folder (it holds '{strangers[0]}'): choose a new or empty one")
     run = Run(folder, secrets.token_hex(4), wanted)
     stored = {"format": FORMAT, "foresight": __version__, "run": run.id, "config": wanted}
     write_whole(folder / "config.json", json.dumps(stored, indent=1).encode() + b"\n")
@@ -73,6 +72,7 @@ def open_run(folder: Path, config: Mapping[str, Any]) -> Run:
 def open_together(folder: Path, config: Mapping[str, Any]) -> Iterator[Run]:
     """Own and open a run in the process that writes; in others, wait for it and read."""
     if is_writer():
+        refuse_strangers(folder)
         with own(folder):
             run = open_run(folder, config)
             wait_for_all("the run is open")
@@ -80,6 +80,14 @@ def open_together(folder: Path, config: Mapping[str, Any]) -> Iterator[Run]:
     else:
         wait_for_all("the run is open")
         yield read_run(folder)
+
+
+def refuse_strangers(folder: Path) -> None:
+    """Refuse a folder that holds something else than a run."""
+    names = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
+    strangers = [name for name in names if name != "lock" and not name.startswith(".")]
+    if strangers and "config.json" not in names:
+        raise ForesightError(f"{folder} is not a run folder (it holds '{strangers[0]}'): choose a new or empty one")
 
 
 def find_together(run: Run, say: Say) -> Checkpoint | None:

@@ -1,5 +1,6 @@
 """Damaged checkpoints are refused before use, with the file named, and the previous good one is taken."""
 
+import dataclasses
 import json
 import os
 import shutil
@@ -10,7 +11,16 @@ import numpy as np
 import pytest
 
 from foresight.errors import ForesightError
-from foresight.experiments.checkpoints import MANIFEST, STATE, WEIGHTS, Damaged, newest_good, read_checkpoint
+from foresight.experiments.checkpoints import (
+    MANIFEST,
+    STATE,
+    WEIGHTS,
+    Damaged,
+    format_manifest,
+    newest_good,
+    parse_manifest,
+    read_checkpoint,
+)
 from foresight.experiments.loop import SaveOptions, train_in_chunks
 from foresight.experiments.runs import last_checkpoint, read_run
 from foresight.experiments.weights import load_weights
@@ -75,7 +85,7 @@ def test_10_000_damaged_files_are_refused(run_folder):
 def test_a_missing_file_is_refused(run_folder, tmp_path, name):
     shutil.copytree(run_folder / "checkpoints" / "6", tmp_path / "6")
     (tmp_path / "6" / name).unlink()
-    with pytest.raises(Damaged, match=rf"{name} is missing"):
+    with pytest.raises(Damaged, match=rf"{name} is damaged: .*No such file"):
         read_checkpoint(tmp_path / "6")
 
 
@@ -114,6 +124,26 @@ def test_another_format_is_refused(run_folder, tmp_path):
     (tmp_path / "6" / MANIFEST).write_text(json.dumps(manifest | {"format": 99}))
     with pytest.raises(Damaged, match=r"manifest.json has format 99; this version reads format 1"):
         read_checkpoint(tmp_path / "6")
+
+
+NONSENSE = [
+    {"files": {}},
+    {"files": []},
+    {"files": {WEIGHTS: None, STATE: None}},
+    {"files": {WEIGHTS: {"bytes": "1", "sha256": "", "arrays": {}}, STATE: {"bytes": 1, "sha256": "", "arrays": {}}}},
+    {"step": "6"},
+    {"step": None},
+    {"score": "high"},
+    {"run": 5},
+    {"metrics_bytes": 1.5},
+]
+
+
+@pytest.mark.parametrize("nonsense", NONSENSE, ids=str)
+def test_a_manifest_with_a_good_digest_and_bad_content_is_refused(run_folder, tmp_path, nonsense):
+    manifest = dataclasses.replace(read_checkpoint(run_folder / "checkpoints" / "6").manifest, **nonsense)
+    with pytest.raises(Damaged, match=r"manifest.json is damaged"):
+        parse_manifest(format_manifest(manifest), tmp_path / MANIFEST)
 
 
 def test_swapped_checkpoints_are_refused(run_folder, tmp_path):

@@ -11,7 +11,7 @@ import pytest
 
 from foresight.errors import ForesightError
 from foresight.experiments.lock import own
-from foresight.experiments.runs import open_run, read_run
+from foresight.experiments.runs import open_run, open_together, read_run
 
 
 def test_a_second_owner_is_refused_at_once_and_told_who_the_first_is(tmp_path):
@@ -77,7 +77,7 @@ def test_a_run_keeps_its_identity_and_settings(tmp_path):
 def test_a_folder_of_something_else_is_left_alone(tmp_path):
     (tmp_path / "thesis.tex").write_text("")
     with pytest.raises(ForesightError, match=r"is not a run folder \(it holds 'thesis.tex'\)"):
-        open_run(tmp_path, {})
+        open_together(tmp_path, {}).__enter__()
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
     with pytest.raises(ForesightError, match=r"is not a run folder: it has no config.json"):
         read_run(tmp_path)

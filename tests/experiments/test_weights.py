@@ -141,6 +141,21 @@ def test_a_hostile_file_is_refused_fast_in_little_memory_and_runs_no_code(tmp_pa
     assert not (tmp_path / "trapped").exists()
 
 
+def test_random_changes_to_a_file_give_the_same_weights_or_a_clear_refusal(tmp_path, run):
+    content = (run / "checkpoints" / "6" / "weights.safetensors").read_bytes()
+    random, path, refused = np.random.default_rng(0), tmp_path / "changed.safetensors", 0
+    for _ in range(300):
+        changed = bytearray(content)
+        for _ in range(random.integers(1, 4)):
+            changed[random.integers(len(changed))] = random.integers(256)
+        path.write_bytes(changed)
+        try:
+            load_weights(path)
+        except ForesightError as error:
+            refused += str(path) in str(error)
+    assert refused > 250, "a change inside the config's text may pass, one of a weight never"
+
+
 def test_the_trap_would_snap(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     pickle.loads(HOSTILE["a pickle"])
@@ -157,14 +172,14 @@ def test_a_long_sparse_file_with_a_long_header_is_not_even_read(tmp_path):
     assert time.monotonic() - began < 1
 
 
-def read_while_training(folder: Path, reads: int) -> set[int]:
-    """Train in this thread and load in another until that has been done `reads` times; the steps that were seen."""
-    seen, failures, done = set(), [], threading.Event()
+def read_while_training(folder: Path, reads: int, checkpoints: int) -> None:
+    """Train in this thread, and load in another so many times and until so many checkpoints have been seen."""
+    seen, failures, done = [], [], threading.Event()
 
     def read() -> None:
         try:
-            for _ in range(reads):
-                seen.add(load_weights(folder).step)
+            while len(seen) < reads or len(set(seen)) < checkpoints:
+                seen.append(load_weights(folder).step)
         except Exception as error:
             failures.append(error)
         done.set()
@@ -181,17 +196,17 @@ def read_while_training(folder: Path, reads: int) -> set[int]:
         train(folder, updates, on_chunk=begin_reading, say=lambda text: None)
     reader.join()
     assert not failures
+    assert seen == sorted(seen)
     assert len(steps_in(folder / "checkpoints")) == 1
-    return seen
 
 
 def test_weights_can_be_read_from_a_live_run_that_prunes_under_the_reader(tmp_path):
-    assert len(read_while_training(tmp_path, 60)) > 1
+    read_while_training(tmp_path, reads=60, checkpoints=5)
 
 
 @pytest.mark.soak
 def test_weights_can_be_read_1000_times_from_a_live_run(tmp_path):
-    assert len(read_while_training(tmp_path, 1000)) > 10
+    read_while_training(tmp_path, reads=1000, checkpoints=50)
 
 
 def test_bfloat16_weights_come_back(tmp_path):

@@ -9,10 +9,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from foresight.levels.cells import LARGEST_SIDE, SYMBOLS, fault_of
-from foresight.levels.text import UNKNOWN
+from foresight.levels.text import BYTES, UNKNOWN
 
 NEWLINE = ord("\n")
-BYTES = np.frombuffer(SYMBOLS.encode(), np.uint8)
 CODES = np.full(256, UNKNOWN, np.uint8)
 CODES[BYTES] = range(len(SYMBOLS))
 

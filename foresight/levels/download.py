@@ -61,7 +61,10 @@ def continue_download(url: str, part: Path, progress: Progress) -> bool:
         part.unlink()  # longer than what the server has, so not a beginning of it
         return False
     with response:
-        resumed = response.status == http.HTTPStatus.PARTIAL_CONTENT and starts_at(response) == have
+        resumed = response.status == http.HTTPStatus.PARTIAL_CONTENT
+        if resumed and starts_at(response) != have:
+            part.unlink()  # the server does not do what it was asked, so ask for everything
+            return False
         return append(response, part, have if resumed else 0, progress)
 
 

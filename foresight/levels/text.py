@@ -15,9 +15,10 @@ from foresight.levels.cells import LARGEST_SIDE, SYMBOLS, WALL, LevelError
 
 FLOOR_BYTES = b" -_"
 SOLID_BYTES = b"#.$*@+"
+BYTES = np.frombuffer(SYMBOLS.encode(), np.uint8)
 UNKNOWN = 255
 CODES = np.full(256, UNKNOWN, np.uint8)
-CODES[list(SYMBOLS.encode())] = range(len(SYMBOLS))
+CODES[BYTES] = range(len(SYMBOLS))
 CODES[list(FLOOR_BYTES)] = SYMBOLS.index(" ")
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -208,4 +209,4 @@ def name_of(byte: int) -> str:
 
 def format_board(cells: np.ndarray) -> str:
     """One board [H, W] as lines."""
-    return "\n".join("".join(SYMBOLS[code] for code in row) for row in cells)
+    return "\n".join(row.tobytes().decode() for row in BYTES[cells])

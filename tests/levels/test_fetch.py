@@ -25,7 +25,7 @@ class Server(http.server.ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.content = content
         self.break_after: list[int] = []  # bytes to send before each connection is broken
-        self.knows_ranges, self.status = True, 0
+        self.knows_ranges, self.status, self.range_shift = True, 0, 0
         self.ranges: list[str | None] = []  # what was asked for
 
     @property
@@ -41,6 +41,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.send_error(server.status)
             return
         start = int(wanted.removeprefix("bytes=").removesuffix("-")) if wanted and server.knows_ranges else 0
+        start += server.range_shift if start else 0
         if start >= len(server.content):
             self.send_response(416)
             self.send_header("Content-Range", f"bytes */{len(server.content)}")
@@ -147,6 +148,14 @@ def test_a_server_without_ranges_sends_everything_again(server, expected, archiv
     cache.mkdir(parents=True)
     (cache / PART).write_bytes(b"x" * 1000)
     assert len(fetch(server.url, expected)) == 2
+
+
+def test_a_server_that_sends_another_range_is_asked_for_everything(server, expected, archive, cache):
+    server.range_shift = 7
+    cache.mkdir(parents=True)
+    (cache / PART).write_bytes(archive[:1000])
+    fetch(server.url, expected)
+    assert server.ranges == ["bytes=1000-", None]
 
 
 def test_a_connection_that_always_breaks_keeps_what_came(server, expected, cache):

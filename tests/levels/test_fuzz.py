@@ -5,6 +5,7 @@ import random
 import re
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ from tests.levels.mutations import good_file, mutated_file
 from tests.levels.second_parser import second_parse
 
 ERROR = re.compile(r"file:[1-9][0-9]*:[1-9][0-9]*: [^\n]+, expected [^\n]+")
-FULL_SIZE = 5_000_000
+FULL_SIZE = int(float(os.environ.get("FORESIGHT_FUZZ", 5e6)))
 
 
 def check(data: bytes) -> Counter:
@@ -73,7 +74,7 @@ def test_unmutated_files_are_all_good():
 @pytest.mark.soak
 def test_five_million_mutated_files_give_what_the_second_parser_gives():
     workers, chunk = os.cpu_count() or 1, 5_000
-    with ProcessPoolExecutor(workers) as pool:
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:  # jax must not be forked
         seeds = range(1000, 1000 + FULL_SIZE // chunk)
         seen = sum(pool.map(check_many, seeds, [chunk] * len(seeds)), Counter())
     assert min(seen["good"], seen["bad"]) > FULL_SIZE // 4

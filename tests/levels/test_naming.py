@@ -24,6 +24,12 @@ def test_a_builtin_name_opens_the_packages_file(small, tmp_path):
     assert open_set("builtin/tiny").digest == small.digest
 
 
+def test_no_folder_of_the_users_hides_a_builtin_name(small, tmp_path):
+    write_set(small, tmp_path / "builtin" / "tiny.levels")
+    (tmp_path / "builtin" / "tiny").mkdir()
+    assert open_set("builtin/tiny").digest == small.digest
+
+
 def test_a_cached_name_opens_the_cached_file(small, tmp_path):
     write_set(small, tmp_path / "cache" / "levels" / "hard.levels")
     assert open_set("hard").digest == small.digest

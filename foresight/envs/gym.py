@@ -98,7 +98,7 @@ class GymEnv(Shared, gymnasium.Env):
             raise gymnasium.error.ResetNeeded("call reset() before step()")
         if not self.action_space.contains(action):
             raise ForesightError(wrong_action(self.env, action))
-        self.playing, transition, truncated = move_one(self.env, self.playing, jnp.int32(int(action)))
+        self.playing, transition, truncated = move_one(self.env, self.playing, np.int32(action))
         playing = self.playing
         info = {"solved": bool(transition.solved), "steps": int(playing.steps), "score": float(playing.score)}
         return self.observe(), float(transition.reward), bool(transition.terminated), bool(truncated), info
@@ -170,7 +170,7 @@ class GymVectorEnv(Shared, VectorEnv):
         wrong = actions[(actions < 0) | (actions >= self.env.actions)]
         if len(wrong):
             raise ForesightError(wrong_action(self.env, wrong[0]))
-        self.playing, step = advance_all(self.env, self.playing, jnp.asarray(actions, jnp.int32))
+        self.playing, step = advance_all(self.env, self.playing, actions.astype(np.int32))
         observation = np.array(paint_all(self.env, step.observation) if self.is_painted else step.observation)
         self.cells = np.array(step.observation)
         info = self.final_info(step)

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from tyro.conf import FlagCreatePairsOff, Positional, arg
 
-from foresight.app.levels_report import Json, print_json, summary_of
+from foresight.app.levels_report import Json, line_of, print_json, summary_of
 from foresight.errors import ForesightError
 from foresight.levels import LevelSet, open_set, read_set, write_set
 from foresight.levels.archives import kind_of
@@ -21,6 +21,7 @@ from foresight.levels.generate import generate
 from foresight.levels.operations import dedupe, subset
 from foresight.levels.packed import SUFFIX
 from foresight.levels.sources import Source, read_source
+from foresight.levels.text import count_of
 
 Set = Annotated[str, Positional, arg(metavar="SRC")]
 Destination = Annotated[Path, Positional, arg(metavar="DST")]
@@ -44,8 +45,7 @@ def report(written: dict[Path, LevelSet], as_json: bool, more: dict[str, Any] | 
         )
         return
     for path, levels in written.items():
-        size = f"{levels.height}x{levels.width}"
-        print(f"{levels.name:<20} {len(levels):>9,} levels  {size:>5}  {levels.boxes} boxes  {path}")
+        print(f"{levels.name:<20} {line_of(summary_of(levels))}  {path}")
 
 
 def write_one(levels: LevelSet, destination: Path, as_json: bool, more: dict[str, Any] | None = None) -> None:
@@ -88,7 +88,7 @@ class Import:
         for fault in faults.first:
             print(f"skipped: {fault}", file=sys.stderr)
         if faults.count:
-            print(f"{faults.count} bad levels or files were skipped", file=sys.stderr)
+            print(f"{faults.count:,} bad, skipped", file=sys.stderr)
         if content.without_levels and not self.json:
             print(f"no levels in {', '.join(content.without_levels)}", file=sys.stderr)
 
@@ -143,7 +143,7 @@ class Dedupe:
         removed = len(levels) - len(kept)
         write_one(kept, self.destination, self.json, {"removed": removed})
         if not self.json:
-            print(f"{removed:,} repeats removed")
+            print(f"{count_of(removed, 'repeat')} removed")
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from foresight.levels import LevelError, LevelSet, open_set, read_set
 from foresight.levels.naming import BUILTIN, named_sets
 from foresight.levels.operations import overlap
 from foresight.levels.statistics import statistics
-from foresight.levels.text import format_board
+from foresight.levels.text import count_of, format_board
 
 Json = FlagCreatePairsOff[bool]
 
@@ -28,6 +28,12 @@ def summary_of(levels: LevelSet) -> dict[str, Any]:
         "digest": levels.digest,
         "source": levels.source,
     }
+
+
+def line_of(summary: dict[str, Any]) -> str:
+    """Count, size and boxes of a set, in columns."""
+    boxes = count_of(summary["boxes"], "box")
+    return f"{count_of(summary['count'], 'level'):>16}  {summary['size']:>5}  {boxes}"
 
 
 def print_json(document: Any) -> None:
@@ -51,9 +57,10 @@ class Info:
         if self.json:
             print_json(summary_of(levels) | {"height": levels.height, "width": levels.width} | measured._asdict())
             return
-        boxes = levels.boxes if measured.boxes_min == levels.boxes else f"{measured.boxes_min} to {levels.boxes}"
+        boxes = "" if measured.boxes_min == levels.boxes else f"{measured.boxes_min} to "
         print(
-            f"{levels.name}: {len(levels):,} levels of {levels.height}x{levels.width} cells, {boxes} boxes\n"
+            f"{levels.name}: {count_of(len(levels), 'level')} of {levels.height}x{levels.width} cells,"
+            f" {boxes}{count_of(levels.boxes, 'box')}\n"
             f"  from         {levels.source}\n"
             f"  digest       {levels.digest}\n"
             f"  wall share   {measured.wall_share:.4f}\n"
@@ -117,7 +124,8 @@ class Overlap:
             print_json({"overlap": common, "symmetries": self.symmetries} | sets)
             return
         meaning = "up to symmetry" if self.symmetries else "exactly equal"
-        print(f"{common:,} levels in common ({meaning}): {first.name} {len(first):,}, {second.name} {len(second):,}")
+        sizes = f"{first.name} {len(first):,}, {second.name} {len(second):,}"
+        print(f"{count_of(common, 'level')} in common ({meaning}): {sizes}")
 
 
 @dataclass(frozen=True)
@@ -135,8 +143,7 @@ class List:
             print_json(rows)
             return
         for row in rows:
-            content = f"{row['count']:>9,} levels  {row['size']:>5}  {row['boxes']} boxes" if "count" in row else ""
-            print(f"{row['name']:<20} {content}{row.get('fault', '')}")
+            print(f"{row['name']:<20} {row.get('fault') or line_of(row)}")
         if not any(not row["name"].startswith(BUILTIN) for row in rows):
             print("no set is cached; `foresight levels fetch` downloads the published Boxoban levels")
 

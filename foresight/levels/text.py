@@ -199,7 +199,7 @@ def reach(cells: np.ndarray, start: tuple[int, int]) -> dict[tuple[int, int], No
 def count_of(number: int, noun: str) -> str:
     """A number with its noun."""
     plural = {"box": "boxes"}.get(noun, noun + "s")
-    return f"{number} {noun if number == 1 else plural}"
+    return f"{number:,} {noun if number == 1 else plural}"
 
 
 def name_of(byte: int) -> str:

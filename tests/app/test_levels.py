@@ -71,7 +71,7 @@ def test_help_lists_every_command(output):
 
 
 def test_a_text_file_is_imported_into_a_file(output):
-    assert "1 levels" in output("import", "small.txt", "small.levels")
+    assert "1 level " in output("import", "small.txt", "small.levels")
     assert read_set("small.levels").digest == levels(SMALL).digest
     assert read_set("small.levels").name == "small"
 
@@ -111,7 +111,7 @@ def test_skipping_bad_levels_says_how_many(capsys):
 
 def test_info_says_what_a_set_is(output):
     text = output("info", "small.txt")
-    assert "1 levels of 3x5 cells, 1 boxes" in text
+    assert "1 level of 3x5 cells, 1 box\n" in text
     assert levels(SMALL).digest in text
 
 

@@ -22,7 +22,7 @@ from foresight.envs.boxworld_levels import (
 from foresight.envs.chance import unit
 from foresight.errors import ForesightError
 from tests.drawings import BOXWORLD_SYMBOLS, codes, drawing, same
-from tests.envs.reference_boxworld import Game, attempt
+from tests.envs.reference_boxworld import MOVES, Game, attempt
 
 KEY = jax.random.key(0)
 ENV = Boxworld()
@@ -284,6 +284,51 @@ def test_lengths_and_branches_are_settings():
     locks = np.asarray(jax.jit(start_each)(env, jax.random.split(KEY, 50)).state.locks)
     assert set((locks == RIGHT_LOCK).sum((1, 2))) == {2}
     assert set((locks == WRONG_LOCK).sum((1, 2))) == {2}
+
+
+def way_to(game, goal):
+    """Actions that lead to `goal` and touch nothing else, by breadth-first search."""
+    before, queue = {game.agent: None}, [game.agent]
+    for spot in queue:
+        if spot == goal:
+            break
+        for action, (down, right) in enumerate(MOVES):
+            beside = (spot[0] + down, spot[1] + right)
+            inside = 1 <= beside[0] <= SIDE - 2 and 1 <= beside[1] <= SIDE - 2
+            touches = beside != goal and (beside in game.contents or beside in game.locks)
+            if inside and not touches and beside not in before:
+                before[beside] = (spot, action)
+                queue.append(beside)
+    actions = []
+    while before[goal] is not None:
+        goal, action = before[goal]
+        actions.insert(0, action)
+    return actions
+
+
+def perfect_play(board):
+    """Take the loose key, then open each lock of the way and take what it guarded, up to the gem."""
+    game, actions = Game(board), []
+    goal = next(spot for spot in game.contents if (spot[0], spot[1] + 1) not in game.locks)
+    while goal:
+        for action in way_to(game, goal):
+            game.step(action)
+            actions.append(action)
+        opened = (goal[0], goal[1] - 1)
+        keyholes = [lock for lock in game.right_locks & set(game.locks) if game.locks[lock] == game.held]
+        goal = opened if opened in game.contents else keyholes[0] if keyholes else None
+    return actions
+
+
+def test_a_perfect_episode_returns_its_length_and_ten(rooms):
+    states, boards = rooms
+    for index in range(25):
+        state, total = jax.tree.map(lambda leaf, index=index: leaf[index], states), 0.0
+        for action in perfect_play(boards[index]):
+            state, transition = step(state, action)
+            total += float(transition.reward)
+        assert transition.solved
+        assert total == (states.locks[index] == RIGHT_LOCK).sum() + 10
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,42 @@
+"""One small instance of every domain, with episodes short enough to see many of them end."""
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from foresight.envs import make
+from foresight.envs.base import Env, Playing, advance_each
+from foresight.types import TimeStep
+from tests.drawings import level, level_set
+
+CAPS = (5, 9)
+LEVELS = level_set(
+    level("######", "#@$. #", "#  $.#", "######"),
+    level("######", "#.  @#", "# $  #", "######"),
+    level("######", "#* @ #", "#$ .##", "######"),
+)
+DOMAINS = {
+    "sokoban": make("sokoban", levels=LEVELS, caps=CAPS),
+    "gridworld": make("gridworld", size=8, sides=(1, 2), caps=CAPS),
+    "boxworld": make("boxworld", caps=CAPS),
+    "minipacman": make("minipacman", caps=CAPS),
+}
+
+
+def draw_actions(env: Env, key: Array, steps: int, lanes: int) -> Array:
+    """Random actions [T, B] that tend to repeat, so that play goes somewhere."""
+    fresh_key, keep_key = jax.random.split(key)
+    fresh = jax.random.randint(fresh_key, (steps, lanes), 0, env.actions, jnp.int32)
+    keeps = jax.random.bernoulli(keep_key, 0.5, (steps, lanes))
+
+    def repeat(last: Array, now: tuple[Array, Array]) -> tuple[Array, Array]:
+        action = jnp.where(now[1], last, now[0])
+        return action, action
+
+    return jax.lax.scan(repeat, fresh[0], (fresh, keeps))[1]
+
+
+@jax.jit
+def play(env: Env, playing: Playing, actions: Array) -> tuple[Playing, TimeStep]:
+    """Episodes side by side for all of `actions` [T, B]; what each step gave, [T, B, ...]."""
+    return jax.lax.scan(lambda playing, action: advance_each(env, playing, action), playing, actions)

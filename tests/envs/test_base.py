@@ -1,0 +1,131 @@
+"""Episodes, caps and auto-reset on a game that is as small as can be."""
+
+from functools import partial
+from typing import ClassVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from foresight.envs.base import LANES, Env, Transition, advance, advance_each, next_key, start, start_each, start_from
+from tests.drawings import same
+
+
+class Tally(Env):
+    """Adds the action to a number drawn at the start; 3 loses, 2 wins; a die is rolled at every step."""
+
+    name: ClassVar[str] = "tally"
+    action_names: ClassVar[tuple[str, ...]] = ("none", "one", "win", "lose")
+
+    caps: tuple[int, int] = eqx.field(static=True, default=(4, 4))
+
+    @property
+    def picture_shape(self):
+        return 1, 2, 1
+
+    def reset(self, key):
+        return jnp.stack([jax.random.randint(key, (), 0, 100, jnp.int32), jnp.int32(0)])
+
+    def step(self, state, action, key):
+        action = jnp.asarray(action, jnp.int32)
+        die = jax.random.randint(key, (), 0, 256, jnp.int32)
+        reward = (action == 1).astype(jnp.float32)
+        return jnp.stack([state[0] + action, die]), Transition(reward, terminated=action >= 2, solved=action == 2)
+
+    def observe(self, state):
+        return state.astype(jnp.uint8)
+
+    def paint(self, observation):
+        return observation[None, :, None]
+
+
+class CostlyTally(Tally):
+    costly_reset: ClassVar[bool] = True
+
+
+KEY = jax.random.key(5)
+NONE, ONE, WIN, LOSE = range(4)
+
+
+def test_an_episode_is_cut_at_its_cap_and_the_cut_is_no_end_of_the_game():
+    playing = start(Tally(), KEY)
+    for count in range(1, 5):
+        playing, given = advance(Tally(), playing, ONE)
+        assert bool(given.truncated) == (count == 4)
+        assert not given.terminated
+    assert (given.outcome.steps, given.outcome.score, given.outcome.solved) == (4, 4.0, False)
+
+
+def test_a_game_that_ends_at_its_cap_ended_by_itself():
+    playing = start(Tally(), KEY)
+    for action in (NONE, NONE, NONE, WIN):
+        playing, given = advance(Tally(), playing, action)
+    assert given.terminated
+    assert not given.truncated
+    assert given.outcome.solved
+
+
+def test_after_the_end_the_next_episode_has_begun_and_the_last_state_was_kept():
+    begun = start(Tally(), KEY)
+    playing, given = advance(Tally(), begun, LOSE)
+    assert int(given.final_observation[0]) == int(begun.state[0]) + 3
+    assert same(playing, start(Tally(), next_key(KEY)))
+    assert np.array_equal(given.observation, Tally().observe(playing.state))
+
+
+def test_every_step_of_every_episode_rolls_other_dice():
+    env = Tally(caps=(50, 50))
+    keys = jax.random.split(KEY, 8)
+    _, given = jax.lax.scan(
+        lambda playing, _: jax.vmap(lambda one: advance(env, one, jnp.int32(0)))(playing),
+        start_each(env, keys),
+        length=200,
+    )
+    dice = np.asarray(given.final_observation[..., 1])  # [200, 8]
+    counts = np.bincount(dice.ravel(), minlength=256)
+    assert np.sum((counts - 6.25) ** 2 / 6.25) < 255 + 4.5 * np.sqrt(2 * 255)
+    assert np.mean(dice[:50] == dice[50:100]) < 0.02  # episodes do not repeat each other
+    assert np.mean(dice[:, 0] == dice[:, 1]) < 0.05
+
+
+def test_a_step_rolls_dice_unlike_the_reset_of_its_episode():
+    """split(key)[t] equals fold_in(key, t): steps must be folded in from elsewhere."""
+    playing = start(Tally(), KEY)
+    _, given = advance(Tally(), playing, NONE)
+    naive = jax.random.randint(jax.random.fold_in(KEY, 0), (), 0, 256, jnp.int32)
+    assert int(given.final_observation[1]) != int(naive)
+
+
+def test_keys_of_successive_episodes_never_repeat():
+    def walk(key, _):
+        return next_key(key), jax.random.key_data(key)
+
+    keys = np.asarray(jax.lax.scan(walk, KEY, length=10_000)[1])
+    assert len(np.unique(keys, axis=0)) == 10_000
+
+
+def test_a_state_of_ones_own_choice_can_begin_an_episode():
+    playing = start_from(Tally(), jnp.array([7, 0]), KEY)
+    assert np.array_equal(playing.state, [7, 0])
+    assert same(playing[1:], start(Tally(), KEY)[1:])
+
+
+def test_costly_resets_are_made_for_all_that_ended_however_many():
+    lanes = 2 * LANES + 3
+    playing = start_each(Tally(), jax.random.split(KEY, lanes))
+    for ended in (0, 1, LANES, LANES + 1, lanes):
+        actions = jnp.where(jax.random.permutation(KEY, lanes) < ended, LOSE, ONE)
+        everywhere = jax.jit(advance_each)(Tally(), playing, actions)
+        only_there = jax.jit(advance_each)(CostlyTally(), playing, actions)
+        assert int(everywhere[1].terminated.sum()) == ended
+        assert same(everywhere, only_there)
+
+
+def test_costly_resets_work_under_another_vmap():
+    playing = start_each(Tally(), jax.random.split(KEY, 12))
+    two = jax.tree.map(lambda leaf: leaf.reshape(2, 6, *leaf.shape[1:]), playing)
+    actions = jnp.array([[0, 3, 0, 2, 0, 0], [0, 0, 0, 0, 0, 0]])
+    stepped = jax.jit(jax.vmap(partial(advance_each, CostlyTally())))(two, actions)
+    alone = jax.jit(advance_each)(Tally(), playing, actions.ravel())
+    assert same(stepped, jax.tree.map(lambda leaf: leaf.reshape(2, 6, *leaf.shape[1:]), alone))

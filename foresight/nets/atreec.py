@@ -111,6 +111,8 @@ class ATreeC(FeedForward):
     ):
         encoder_key, embed_key, tree_key, critic_key = jax.random.split(key, 4)
         compute_dtype(dtype)
+        if depth < 1:
+            raise ForesightError(f"ATreeC needs a depth of at least 1 move, not {depth}")
         plan = plan_for(domain, ENCODERS, "encoder").scaled(features)
         self.encoder = Encoder(plan, picture_shape[-1], key=encoder_key)
         height, width, channels = self.encoder.output_shape(picture_shape)

@@ -92,6 +92,8 @@ class I2A(FeedForward):
         dtype: str = "float32",
     ):
         compute_dtype(dtype)
+        if steps < 1:
+            raise ForesightError(f"I2A needs rollouts of at least 1 step, not {steps}")
         cell = CELLS.get(domain, 1)
         if picture_shape[0] % cell or picture_shape[1] % cell:
             raise ForesightError(f"I2A's cells of {cell} pixels do not divide a picture of {picture_shape[:2]} pixels")

@@ -27,8 +27,9 @@ class TwoConvs(eqx.Module):
 
     def __init__(self, inputs: int, hidden: int, outputs: int, kernels: tuple[int, int], *, key: Array):
         first_key, second_key = jax.random.split(key)
-        self.first = Conv(inputs, hidden, kernels[0], key=first_key)
-        self.second = Conv(hidden, outputs, kernels[1], bias=False, key=second_key)
+        # Channels are few here, so the native form is the faster one everywhere (on a CPU, outside of loops).
+        self.first = Conv(inputs, hidden, kernels[0], form="native", key=first_key)
+        self.second = Conv(hidden, outputs, kernels[1], bias=False, form="native", key=second_key)
 
     def __call__(self, x: Array) -> Array:
         """[H, W, C] to [H, W, outputs]."""
@@ -156,8 +157,13 @@ class VIN(FeedForward):
         compute_dtype(dtype)
         sizes = SIZES.get(domain, ENCODED)
         kernels = sizes.kernels
-        abstract_actions = abstract_actions or sizes.abstract_actions
-        reward_channels = reward_channels or (sizes.reward_channels if gamma is None else 1)
+        depth = sizes.depth if depth is None else depth
+        if depth < 1:
+            raise ForesightError(f"VIN needs a depth of at least 1 value iteration, not {depth}")
+        if abstract_actions is None:
+            abstract_actions = sizes.abstract_actions
+        if reward_channels is None:
+            reward_channels = sizes.reward_channels if gamma is None else 1
         if sizes.encoded:
             plan = plan_for(domain, ENCODERS, "encoder").scaled(features)
             self.encoder = Encoder(plan, picture_shape[-1], key=encoder_key)
@@ -172,7 +178,7 @@ class VIN(FeedForward):
         else:
             self.rule = Discounted(reward_channels, channels, abstract_actions, kernels, gamma=gamma, key=rule_key)
         self.head = Head(abstract_actions, actions, hidden=hidden, key=head_key)
-        self.depth = depth or sizes.depth
+        self.depth = depth
         self.dtype = dtype
 
     def encode(self, picture: Array) -> Array:
@@ -191,7 +197,8 @@ class VIN(FeedForward):
             return jnp.max(self.rule(prepared, value), axis=2, keepdims=True), None
 
         value = jnp.zeros((*image.shape[:2], 1), image.dtype)
-        value, _ = jax.lax.scan(next_iteration, value, length=self.depth - 1)
+        unroll = jax.default_backend() == "cpu"  # where native convolutions in a loop are tens of times slower
+        value, _ = jax.lax.scan(next_iteration, value, length=self.depth - 1, unroll=unroll)
         return self.rule(prepared, value)
 
     def read(self, features: Array, told: tuple[()]) -> tuple[Array, Array]:

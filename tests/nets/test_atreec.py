@@ -35,7 +35,7 @@ def weights_of(net):
     return {name: np.asarray(array, np.float64) for name, array in named.items()}
 
 
-@pytest.mark.parametrize(("depth", "backup"), [*itertools.product([1, 2, 3], ["max", "softmax"])])
+@pytest.mark.parametrize(("depth", "backup"), [(1, "max"), (2, "softmax"), (3, "max"), (3, "softmax")])
 def test_the_backed_up_q_agrees_with_the_recursion_over_single_nodes(depth, backup):
     net = small("atreec", **SMALL, depth=depth, backup=backup, td_lambda=0.9, gamma=0.95)
     state, logits, value = look(net, FRAME)
@@ -80,6 +80,11 @@ def test_the_parameter_counts_are_the_paper_s_less_the_unexplained_two():
     assert count(shapes(*sokoban, depth=3)) == 3_269_065 - 2
     narrow = 22_592 + 3201 * 128 + 129 * 128 + 5 * 128**2 + 129 * 64 + 65 * 5 + 2 * 129
     assert count(shapes(*sokoban, embedding=128)) == narrow
+
+
+def test_a_depth_of_nothing_is_refused():
+    with pytest.raises(ForesightError, match="at least 1 move, not 0"):
+        shapes("atreec", depth=0)
 
 
 def test_an_unknown_backup_is_refused_by_name():

@@ -120,7 +120,7 @@ def sweep(values, rows):
     return new
 
 
-@pytest.mark.parametrize("depth", [1, 2, 5, 30])
+@pytest.mark.parametrize("depth", [1, 2, 30])
 def test_with_hand_set_weights_every_iteration_is_one_bellman_backup_of_the_maze(depth):
     values = {(r, c): 0.0 for r, row in enumerate(MAZE) for c, cell in enumerate(row) if cell != "#"}
     for _ in range(depth):
@@ -156,3 +156,8 @@ def test_the_parameter_counts_are_those_of_the_paper_s_table():
 def test_the_discounted_rule_refuses_rewards_that_cannot_be_added_to_q():
     with pytest.raises(ForesightError, match="1 reward channel or one for each of the 4 abstract actions, not 3"):
         shapes("vin", "gridworld", (6, 5, 1), 4, abstract_actions=4, reward_channels=3, gamma=0.9)
+
+
+def test_a_depth_of_nothing_is_refused():
+    with pytest.raises(ForesightError, match="at least 1 value iteration, not 0"):
+        shapes("vin", depth=0)

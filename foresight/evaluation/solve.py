@@ -77,7 +77,7 @@ def solve(
             return jax.tree.map(np.asarray, record)
         if dealt == count and at_work <= len(table.level) // 4:
             table = gather_at_work(table, count, power_of_two_above(at_work))
-        table, record = play_stretch(env, net, settings, key, table, record)
+        table, record = play_stretch((env, net, settings, key), table, record)
 
 
 def power_of_two_above(count: int) -> int:
@@ -131,21 +131,13 @@ def gather_at_work(table: Table, count: int, batch: int) -> Table:
 
 
 @partial(eqx.filter_jit, donate="all-except-first")
-def play_stretch_of(fixed: tuple[Env, Net, PlaySettings, Array], table: Table, record: Record) -> tuple[Table, Record]:
+def play_stretch(fixed: tuple[Env, Net, PlaySettings, Array], table: Table, record: Record) -> tuple[Table, Record]:
     """`STRETCH` steps of every lane that has a level."""
-    env, net, settings, key = fixed
 
     def next_step(carry: tuple[Table, Record], _: None) -> tuple[tuple[Table, Record], None]:
-        return step_every_lane(env, net, settings, key, *carry), None
+        return step_every_lane(*fixed, *carry), None
 
     return jax.lax.scan(next_step, (table, record), length=STRETCH)[0]
-
-
-def play_stretch(
-    env: Env, net: Net, settings: PlaySettings, key: Array, table: Table, record: Record
-) -> tuple[Table, Record]:
-    """`STRETCH` steps of every lane that has a level."""
-    return play_stretch_of((env, net, settings, key), table, record)
 
 
 def step_every_lane(

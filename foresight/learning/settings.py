@@ -27,8 +27,10 @@ class LearnSettings:
 
     learning_rate: float = 4e-4
     """at the start"""
-    anneal_steps: float = 1.5e9
-    """environment steps after which the learning rate has fallen to `final_rate`"""
+    anneal_steps: float = 0.0
+    """environment steps after which the learning rate has fallen to `final_rate`; 0: as many as the run has"""
+    anneal_hold: float = 0.7
+    """the share of those steps during which the learning rate stays where it starts"""
     anneal_power: float = 1.0
     """of the polynomial schedule; 1 is linear"""
     final_rate: float = 0.0

@@ -46,13 +46,11 @@ def optimiser(settings: LearnSettings) -> optax.GradientTransformation:
 
 
 def learning_rate(settings: LearnSettings) -> optax.Schedule:
-    """The learning rate as a function of gradient steps taken."""
-    frames_per_gradient_step = settings.minibatch * settings.unroll
+    """The learning rate as a function of gradient steps taken: it stays for a while, then falls."""
+    steps = max(1, round(settings.anneal_steps / (settings.minibatch * settings.unroll)))
+    held = round(settings.anneal_hold * steps)
     return optax.polynomial_schedule(
-        settings.learning_rate,
-        settings.final_rate,
-        settings.anneal_power,
-        max(1, round(settings.anneal_steps / frames_per_gradient_step)),
+        settings.learning_rate, settings.final_rate, settings.anneal_power, max(1, steps - held), transition_begin=held
     )
 
 

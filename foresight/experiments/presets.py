@@ -1,0 +1,51 @@
+"""Settings with a name."""
+
+from dataclasses import replace
+
+from foresight.experiments.config import EnvSettings, NetSettings, RunConfig
+from foresight.learning.settings import LearnSettings
+
+
+def default() -> RunConfig:
+    """The recipe of docs/learning.md: DRC(3, 3), the learning rate falling to nothing at the end of the run."""
+    return RunConfig(net=NetSettings(depth=3, ticks=3, dtype="bfloat16"))
+
+
+def paper() -> RunConfig:
+    """Every number of the paper's appendix."""
+    learn = LearnSettings(
+        lanes=32,
+        minibatch=32,
+        trace=0.97,
+        timeouts="terminate",
+        learning_rate=4e-4,
+        anneal_steps=1.5e9,
+        anneal_hold=0.0,
+        beta2=0.999,
+        epsilon=1e-4,
+        max_gradient_norm=0.0,
+    )
+    return RunConfig(
+        steps=1e9, env=EnvSettings(caps=(120, 120)), net=NetSettings(depth=3, ticks=3, dtype="bfloat16"), learn=learn
+    )
+
+
+def quick() -> RunConfig:
+    """Small boards and a small network: learns in minutes on two CPU cores."""
+    learn = LearnSettings(lanes=64, minibatch=32, unroll=20, learning_rate=1e-3, anneal_steps=0)
+    return RunConfig(
+        steps=1.5e6,
+        chunk=10,
+        env=EnvSettings(levels="builtin/mini-train", caps=(20, 60), env=("view=planes",)),
+        net=NetSettings(depth=1, ticks=2, features=16, net_set=("hidden=64",)),
+        learn=learn,
+    )
+
+
+def a3c() -> RunConfig:
+    """On-policy: every unroll is learned from once, at once, with returns as long as the unroll."""
+    recipe = default()
+    return replace(recipe, learn=replace(recipe.learn, lanes=32, minibatch=32, trace=1.0))
+
+
+PRESETS = {"default": default, "paper": paper, "quick": quick, "a3c": a3c}

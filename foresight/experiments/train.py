@@ -1,0 +1,100 @@
+"""A training run: what is compiled, what is logged of it, and the loop that keeps it."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import numpy as np
+
+from foresight.envs.base import Env
+from foresight.experiments.build import build_env, build_net
+from foresight.experiments.config import RunConfig
+from foresight.experiments.keeper import SaveOptions
+from foresight.experiments.loop import Outcome, say_on_stderr, train_in_chunks
+from foresight.experiments.metrics import Record
+from foresight.experiments.sinks import OpenSink
+from foresight.learning.train import Metrics, TrainState, begin_training, train
+
+
+class Program(NamedTuple):
+    """A run's compiled parts. With several seeds every array of state and metrics has a first axis for them."""
+
+    initial_state: Callable[[], TrainState]
+    chunk: Callable[[TrainState], tuple[TrainState, Metrics]]
+
+
+def program(config: RunConfig, env: Env) -> Program:
+    """What trains the agents of `config` in `env`."""
+    settings = config.schedule
+
+    def begin(seed: jax.Array) -> TrainState:
+        net_key, train_key = jax.random.split(jax.random.key(seed))
+        return begin_training(env, build_net(config, env, net_key), settings, train_key)
+
+    def rounds(env: Env, state: TrainState) -> tuple[TrainState, Metrics]:
+        return train(env, settings, state, config.chunk)
+
+    if config.seeds == 1:
+        initial_state = partial(eqx.filter_jit(begin), config.seed)
+    else:
+        seeds = config.seed + np.arange(config.seeds)
+        initial_state = partial(eqx.filter_jit(jax.vmap(begin)), seeds)
+        rounds = jax.vmap(rounds, in_axes=(None, 0))
+    return Program(initial_state, partial(jax.jit(rounds, donate_argnums=1), env))
+
+
+def rounds_done(state: TrainState) -> int:
+    """How many rounds a state has behind it."""
+    return int(np.max(state.rounds))
+
+
+def to_records(config: RunConfig, before: int, after: int, metrics: dict[str, np.ndarray]) -> list[Record]:
+    """One record for a chunk: sums over its episodes, means over its gradient steps; a list where there are seeds."""
+    over_rounds = {name: values.sum(axis=-1) for name, values in metrics.items()}
+    mean = {name: total / (after - before) for name, total in over_rounds.items()}
+    episodes = np.maximum(over_rounds["tally/episodes"], 1)
+    fields = {
+        "episodes": over_rounds["tally/episodes"],
+        "solved": over_rounds["tally/solved"] / episodes,
+        "score": over_rounds["tally/score"] / episodes,
+        "length": over_rounds["tally/steps"] / episodes,
+        "loss": mean["loss"],
+        "policy_loss": mean["parts/policy"],
+        "value_loss": mean["parts/value"],
+        "entropy": mean["parts/entropy"],
+        "auxiliary_loss": mean["parts/auxiliary"],
+        "gradient_norm": mean["gradient_norm"],
+        "learning_rate": metrics["learning_rate"][..., -1],
+    }
+    steps = after * config.learn.frames_per_round
+    return [{"update": after, "steps": steps} | {name: value.tolist() for name, value in fields.items()}]
+
+
+def run_training(
+    config: RunConfig,
+    folder: Path,
+    options: SaveOptions = SaveOptions(best="solved"),
+    on_chunk: Callable[[TrainState, list[Record]], None] = lambda state, records: None,
+    sinks: Sequence[OpenSink] = (),
+    say: Callable[[str], None] = say_on_stderr,
+    start_from: Callable[[TrainState], TrainState] = lambda state: state,
+) -> Outcome:
+    """Train what `config` says in `folder`, going on where an earlier call stopped."""
+    compiled = program(config, build_env(config))
+    return train_in_chunks(
+        folder,
+        config.as_json(),
+        initial_state=lambda: start_from(compiled.initial_state()),
+        chunk=compiled.chunk,
+        updates_done=rounds_done,
+        weights=lambda state: state.net,
+        total_updates=config.rounds,
+        options=options,
+        on_chunk=on_chunk,
+        to_records=partial(to_records, config),
+        sinks=sinks,
+        say=say,
+    )

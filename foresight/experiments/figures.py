@@ -33,6 +33,7 @@ def plot_level_statistics(sets: dict[str, Measures], path: Path) -> None:
             axis.plot(
                 np.arange(len(share)), share, style, label=f"{name}, mean {values.mean():.1f}", drawstyle="steps-mid"
             )
+        axis.set_ylim(0, 1.25 * axis.get_ylim()[1])  # room for the legend
         axis.set_title(title)
         axis.set_xlabel("number")
         axis.set_ylabel("share of levels")

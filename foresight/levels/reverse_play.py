@@ -18,6 +18,10 @@ NO_BOX = -1
 # exclusive or of its own. Two states with one key (about 1 in 10^13) would only hide one from the search.
 CELL_KEYS = np.random.Generator(np.random.PCG64(2019)).integers(1, 2**64, (2, 400), np.uint64)
 
+# For each set of actions, a bit an action: its members in order, and in the last column their number.
+MEMBERS = [[action for action in range(ACTIONS) if chosen >> action & 1] for chosen in range(2**ACTIONS)]
+CHOICES = np.array([[*members, *[0] * (ACTIONS - len(members)), len(members)] for members in MEMBERS])
+
 
 class Room(NamedTuple):
     """A board while it is played: cells are numbered row by row, the border included."""
@@ -149,16 +153,7 @@ def below(stream, limit):
 @njit(cache=True, nogil=True)
 def choose(stream, untried):
     """One of the actions whose bits are set, uniformly."""
-    left = 0
-    for action in range(ACTIONS):
-        left += (untried >> action) & 1
-    skip = below(stream, left)
-    for action in range(ACTIONS):
-        if (untried >> action) & 1:
-            if skip == 0:
-                return action
-            skip -= 1
-    return ACTIONS
+    return CHOICES[untried, below(stream, CHOICES[untried, ACTIONS])]
 
 
 @njit(cache=True, nogil=True)

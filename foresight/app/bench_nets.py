@@ -1,8 +1,6 @@
 """`foresight bench nets`: frames per second of every network on this machine's device."""
 
-import dataclasses
 import json
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -11,7 +9,7 @@ import tyro
 from rich.console import Console
 from rich.progress import Progress
 
-from foresight.experiments.bench_nets import BATCHES, Measurement, default_dtype, measure, pairs
+from foresight.experiments.bench_nets import BATCHES, Measurement, default_dtype, device, measure, pairs, report
 
 
 @dataclass(frozen=True)
@@ -40,8 +38,7 @@ def main(arguments: list[str]) -> None:
     with Progress(console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("measuring", total=len(chosen) * len(options.batches))
         if options.json:
-            rows = [dataclasses.asdict(row) for row in measured(options, chosen, progress, task)]
-            document = {"device": device(), "jax": jax.__version__, "rows": rows}
+            document = report(list(measured(options, chosen, progress, task)))
         else:
             print(f"frames per second on {device()}, jax {jax.__version__}")
             print(f"{'net':<7} {'domain':<11} {'batch':>5} {'dtype':<9} {'forward':>11} {'trained':>11}  note")
@@ -72,9 +69,3 @@ def format_row(row: Measurement) -> str:
     rates = ["-" if rate is None else f"{rate:,.0f}" for rate in (row.forward, row.trained)]
     line = f"{row.net:<7} {row.domain:<11} {row.batch:>5} {row.dtype:<9} {rates[0]:>11} {rates[1]:>11}  {row.note}"
     return line.rstrip()
-
-
-def device() -> str:
-    """The device in words."""
-    first = jax.devices()[0]
-    return f"{os.cpu_count()} CPU cores" if first.platform == "cpu" else first.device_kind

@@ -3,7 +3,7 @@
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from statistics import median
 from typing import Any
 
@@ -161,6 +161,17 @@ def time_runs(run: Callable[[Array], Any], pictures: Array, seconds: float) -> T
         jax.block_until_ready(run(pictures))
         taken.append(time.perf_counter() - start)
     return Timing(median(taken[1:] or taken))
+
+
+def device() -> str:
+    """The device in words."""
+    first = jax.devices()[0]
+    return f"{os.cpu_count()} CPU cores" if first.platform == "cpu" else first.device_kind
+
+
+def report(rows: Sequence[Measurement]) -> dict[str, Any]:
+    """Measurements with what they were made on, ready for JSON."""
+    return {"device": device(), "jax": jax.__version__, "rows": [asdict(row) for row in rows]}
 
 
 def memory_needed(compiled: Any) -> int:

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from foresight import nets
 from foresight.app import bench_nets as command
 from foresight.errors import ForesightError
 from foresight.experiments import bench_nets
@@ -23,15 +24,17 @@ def test_unknown_names_are_refused_with_those_that_exist():
 
 
 @pytest.fixture
-def small_boards(monkeypatch):
-    monkeypatch.setitem(bench_nets.DOMAINS, "gridworld", ((4, 4, 1), 8))
+def small_nets(monkeypatch):
+    """An LSTM of a few units in place of every network of the paper's size."""
+    size = {"depth": 1, "ticks": 1, "units": 2, "features": 2, "hidden": 2}
+    monkeypatch.setattr(bench_nets, "make", lambda kind, *rest, dtype: nets.make("lstm", *rest, dtype=dtype, **size))
 
 
-def test_the_command_reports_frames_per_second_as_json(capsys, small_boards):
-    command.main("--nets cnn --domains gridworld --batches 1 --unroll 2 --seconds 0.01 --json".split())
+def test_the_command_reports_frames_per_second_as_json(capsys, small_nets):
+    command.main("--nets drc --domains boxworld --batches 1 --unroll 2 --seconds 0.01 --json".split())
     document = json.loads(capsys.readouterr().out)
     (row,) = document["rows"]
-    assert (row["net"], row["domain"], row["batch"], row["note"]) == ("cnn", "gridworld", 1, "")
+    assert (row["net"], row["domain"], row["batch"], row["note"]) == ("drc", "boxworld", 1, "")
     assert row["forward"] > row["trained"] > 0
 
 
@@ -43,9 +46,9 @@ def test_runs_that_would_take_too_long_are_left_out_with_a_note(monkeypatch):
     assert "about 16 s" in rows[-1].note
 
 
-def test_programs_that_do_not_fit_are_left_out_with_a_note(monkeypatch, small_boards):
+def test_programs_that_do_not_fit_are_left_out_with_a_note(monkeypatch, small_nets):
     monkeypatch.setattr(bench_nets, "memory_available", lambda: 1000)
-    (row,) = measure("cnn", "gridworld", (1,), unroll=2, seconds=0.01)
+    (row,) = measure("drc", "boxworld", (1,), unroll=2, seconds=0.01)
     assert row.forward is None
     assert "GiB" in row.note
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from foresight.errors import ForesightError
@@ -137,28 +138,38 @@ def time_program(
     program: Callable[[Net, Array], Any], kind: str, domain: str, batch: int, unroll: int, dtype: str, seconds: float
 ) -> Timing:
     """Compile a program, see that it fits, and time it."""
-    picture_shape, actions = DOMAINS[domain]
-    pictures = jax.ShapeDtypeStruct((batch, unroll, *picture_shape), jnp.uint8)
+    pictures = jax.ShapeDtypeStruct((batch, unroll, *DOMAINS[domain][0]), jnp.uint8)
     try:
         compiled = jax.jit(program).lower(shapes(kind, domain, dtype), pictures).compile()
         needed, available = memory_needed(compiled), memory_available()
         if needed > available:
             return Timing(None, f"needs {needed / 2**30:.0f} GiB of {available / 2**30:.0f}")
-        key = jax.random.key(0)
-        net = jax.jit(lambda key: make(kind, domain, picture_shape, actions, key, dtype=dtype))(key)
-        return time_runs(lambda now: compiled(net, now), jax.random.bits(key, pictures.shape, jnp.uint8), seconds)
+        net, now = filled((shapes(kind, domain, dtype), pictures))
+        return time_runs(lambda: compiled(net, now), seconds)
     except jax.errors.JaxRuntimeError as error:
         if "RESOURCE_EXHAUSTED" not in str(error):
             raise
         return Timing(None, "does not fit into memory")
 
 
-def time_runs(run: Callable[[Array], Any], pictures: Array, seconds: float) -> Timing:
+def filled(tree: Any) -> Any:
+    """Shapes with random numbers in them: small ones in place of weights, any byte in pictures."""
+    random = np.random.default_rng(0)
+
+    def fill(leaf: jax.ShapeDtypeStruct) -> Array:
+        if leaf.dtype == jnp.uint8:
+            return jnp.asarray(random.integers(0, 256, leaf.shape, np.uint8))
+        return jnp.asarray(0.05 * random.standard_normal(leaf.shape, np.float32), leaf.dtype)
+
+    return jax.tree.map(fill, tree)
+
+
+def time_runs(run: Callable[[], Any], seconds: float) -> Timing:
     """The median of as many runs as `seconds` allow, after one that warms up; a long one counts itself."""
     taken, begin = [], time.perf_counter()
     while len(taken) < 1 + REPEATS and (len(taken) < 1 or time.perf_counter() - begin < seconds):
         start = time.perf_counter()
-        jax.block_until_ready(run(pictures))
+        jax.block_until_ready(run())
         taken.append(time.perf_counter() - start)
     return Timing(median(taken[1:] or taken))
 

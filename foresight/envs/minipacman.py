@@ -13,6 +13,7 @@ import numpy as np
 from jax import Array
 
 from foresight.envs.base import Env, Transition
+from foresight.envs.chance import hash_key, mix, unit
 from foresight.envs.minipacman_maze import (
     ACTION_OFFSETS,
     CELLS,
@@ -80,6 +81,7 @@ class MiniPacman(Env):
 
     name: ClassVar[str] = "minipacman"
     action_names: ClassVar[tuple[str, ...]] = ("stay", "right", "up", "left", "down")
+    costly_reset: ClassVar[bool] = True
 
     rewards: Mode = eqx.field(static=True)
     ghosts: Ghosts = eqx.field(static=True)
@@ -123,7 +125,7 @@ class MiniPacman(Env):
 
     def reset(self, key: Array) -> State:
         """Level 1."""
-        return self.begin_level(jnp.ones((), jnp.int32), roll_level(jax.random.uniform(key, (LEVEL_NUMBERS,))))
+        return self.begin_level(jnp.ones((), jnp.int32), roll_level(draw_numbers(key, LEVEL_NUMBERS)))
 
     def step(self, state: State, action: Array, key: Array) -> tuple[State, Transition]:
         """Roll the dice, then play by the rules."""
@@ -249,9 +251,16 @@ def nth(uniform: Array, count: Array | int) -> Array:
     return (uniform * jnp.asarray(count, jnp.float32)).astype(jnp.int32)
 
 
+def draw_numbers(key: Array, count: int) -> Array:
+    """Numbers in [0, 1), float32 [count]."""
+    # A hash of the key and a counter: so many draws at every step would take threefry longer than the rules.
+    counter = jnp.arange(1, count + 1, dtype=jnp.uint32) * jnp.uint32(0x9E3779B9)
+    return unit(mix(hash_key(key) + counter))
+
+
 def roll(key: Array) -> Dice:
     """The dice of one step."""
-    numbers = jax.random.uniform(key, (STEP_NUMBERS,))
+    numbers = draw_numbers(key, STEP_NUMBERS)
     moves, turns, choices = numbers[: 3 * MOST_GHOSTS].reshape(3, MOST_GHOSTS)
     return Dice(moves, turns, choices, roll_level(numbers[3 * MOST_GHOSTS :]))
 

@@ -37,7 +37,8 @@ class Settings:
         """Raise ForesightError for what cannot be generated."""
         low, high = self.boxes
         if not 1 <= low <= high <= MOST_BOXES:
-            raise ForesightError(f"boxes {low}-{high}: expected 1 to {MOST_BOXES}, the smaller number first")
+            asked = low if low == high else f"{low}-{high}"
+            raise ForesightError(f"boxes {asked}: expected 1 to {MOST_BOXES}, the smaller number first")
         size = f"{self.height}x{self.width}"
         if not all(SMALLEST_SIDE <= side <= LARGEST_SIDE for side in (self.height, self.width)):
             raise ForesightError(f"size {size}: expected {SMALLEST_SIDE} to {LARGEST_SIDE} cells a side")

@@ -95,10 +95,10 @@ def place(stream, walls, places):
 
 @njit(cache=True, nogil=True)
 def draw_rooms(seed, levels, attempts, box_range, height, width, steps, walls, places):
-    """Draw one room for each level and attempt [n]: walls uint8 [n, H * W]; places int64 [n, 1 + K], the player's
+    """Draw one room for each level and attempt [n], into `walls` uint8 [n, H * W] and `places` int64 [n, 1 + K].
 
-    cell, then the targets', -1 where there are fewer; all -1 where the room is too small.
-    Returns the start of each search's random numbers, uint64 [n].
+    A row of places is the player's cell, then the targets', then -1 for each box too few; all -1 where the room is
+    too small. Returns the start of each search's random numbers, uint64 [n].
     """
     searches = np.zeros(len(levels), np.uint64)
     places[:] = -1

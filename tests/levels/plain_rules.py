@@ -12,18 +12,24 @@ def cells_with(board: np.ndarray, symbols: str) -> set[tuple[int, int]]:
     return {(int(row), int(column)) for row, column in np.argwhere(np.isin(board, [SYMBOLS.index(s) for s in symbols]))}
 
 
-def solves(board: np.ndarray, moves: np.ndarray) -> bool:
-    """True when every move changes something and all boxes stand on targets after the last."""
-    walls, boxes, targets = cells_with(board, "#"), cells_with(board, "$*"), cells_with(board, ".*+")
+def play(board: np.ndarray, moves: np.ndarray) -> list[tuple]:
+    """The states (player, boxes) before and after each move; cut short by a move that changes nothing."""
+    walls, boxes = cells_with(board, "#"), frozenset(cells_with(board, "$*"))
     ((row, column),) = cells_with(board, "@+")
+    states = [((row, column), boxes)]
     for move in moves.tolist():
         down, right = STEPS[move]
         row, column = row + down, column + right
         beyond = (row + down, column + right)
-        if (row, column) in walls:
-            return False
+        if (row, column) in walls or ((row, column) in boxes and beyond in walls | boxes):
+            break
         if (row, column) in boxes:
-            if beyond in walls or beyond in boxes:
-                return False
             boxes = boxes - {(row, column)} | {beyond}
-    return boxes == targets
+        states.append(((row, column), boxes))
+    return states
+
+
+def solves(board: np.ndarray, moves: np.ndarray) -> bool:
+    """True when every move changes something and all boxes stand on targets after the last."""
+    states = play(board, moves)
+    return len(states) == len(moves) + 1 and states[-1][1] == cells_with(board, ".*+")

@@ -1,18 +1,21 @@
 """What defines a run: frozen records whose fields are the flags of `foresight train`."""
 
 import dataclasses
-import inspect
 import json
+import math
 import types
 import typing
 from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from tyro.conf import Positional
 
 from foresight.errors import ForesightError
 from foresight.learning.settings import LearnSettings
 
 Domain = Literal["sokoban", "boxworld", "minipacman", "gridworld"]
 Kind = Literal["drc", "lstm", "cnn", "resnet", "vin", "atreec", "i2a"]
+PRINTED = {"resnet": "ResNet", "atreec": "ATreeC"}  # the others are abbreviations, in capitals
 
 
 @dataclass(frozen=True)
@@ -25,6 +28,10 @@ class EnvSettings:
     """each training episode draws its step cap from this range; evaluation has its own"""
     env: tuple[str, ...] = ()
     """further settings of the domain as NAME=VALUE, such as view=pixels or size=16"""
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.caps[0] <= self.caps[1]:
+            raise ForesightError(f"--caps must be two numbers, at least 1 and rising, not {self.caps}")
 
 
 @dataclass(frozen=True)
@@ -44,6 +51,12 @@ class NetSettings:
     net_set: tuple[str, ...] = ()
     """further settings of the network as NAME=VALUE, such as memory=GatedConvRNN or top_down=false"""
 
+    @property
+    def label(self) -> str:
+        """The network as figures name it, such as DRC(3,3)."""
+        sizes = ",".join(str(size) for size in (self.depth, self.ticks) if size is not None)
+        return PRINTED.get(self.net, self.net.upper()) + (f"({sizes})" if sizes else "")
+
     def keywords(self) -> dict[str, Any]:
         """Keyword arguments of `foresight.nets.make`."""
         named = {"depth": self.depth, "ticks": self.ticks, "features": self.features, "dtype": self.dtype}
@@ -56,7 +69,8 @@ class NetSettings:
 class RunConfig:
     """Everything that a run's result depends on."""
 
-    domain: Domain = "sokoban"
+    domain: Positional[Domain] = "sokoban"
+    """what is played"""
     steps: float = 2e7
     """environment steps in all, of each seed"""
     seed: int = 0
@@ -68,6 +82,15 @@ class RunConfig:
     env: EnvSettings = field(default_factory=EnvSettings)
     net: NetSettings = field(default_factory=NetSettings)
     learn: LearnSettings = field(default_factory=LearnSettings)
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.steps) and self.steps >= 1):
+            raise ForesightError(f"--steps must be a number of at least 1, such as 2e7, not {self.steps}")
+        for name in ("seeds", "chunk"):
+            if getattr(self, name) < 1:
+                raise ForesightError(f"--{name} must be at least 1, not {getattr(self, name)}")
+        if self.seed < 0:
+            raise ForesightError(f"--seed must be at least 0, not {self.seed}")
 
     @property
     def rounds(self) -> int:
@@ -85,8 +108,10 @@ class RunConfig:
         return json.loads(json.dumps(dataclasses.asdict(self)))
 
 
-def from_json(record: type, values: dict[str, Any], where: str = "config") -> Any:
+def from_json(record: type, values: Any, where: str = "config") -> Any:
     """A frozen record from plain values; names that the record does not know are refused."""
+    if not isinstance(values, dict):
+        raise ForesightError(f"{where} is {values!r}; expected settings by name")
     hints = typing.get_type_hints(record)
     unknown = sorted(set(values) - set(hints))
     if unknown:
@@ -99,20 +124,32 @@ def restored(hint: Any, value: Any, where: str) -> Any:
     if dataclasses.is_dataclass(hint):
         return from_json(hint, value, where)
     if typing.get_origin(hint) is tuple:
-        return tuple(value)
+        return restored_tuple(hint, value, where)
+    if typing.get_origin(hint) is Literal:
+        if value not in typing.get_args(hint):
+            raise ForesightError(f"{where} is {value!r}; expected one of {', '.join(typing.get_args(hint))}")
+        return value
     allowed = allowed_types(hint)
-    if allowed and not isinstance(value, allowed):
+    if not isinstance(value, allowed) or (isinstance(value, bool) and bool not in allowed):
         raise ForesightError(f"{where} is {value!r}; expected {' or '.join(t.__name__ for t in allowed)}")
     return value
 
 
+def restored_tuple(hint: Any, value: Any, where: str) -> tuple:
+    """A list as the tuple it was: `tuple[X, ...]` of any length, others of their own."""
+    kinds = typing.get_args(hint)
+    endless = kinds[-1] is Ellipsis
+    if not isinstance(value, list) or not (endless or len(value) == len(kinds)):
+        raise ForesightError(f"{where} is {value!r}; expected a list{'' if endless else f' of {len(kinds)}'}")
+    kinds = kinds[:1] * len(value) if endless else kinds
+    return tuple(restored(kind, each, f"{where}[{i}]") for i, (kind, each) in enumerate(zip(kinds, value, strict=True)))
+
+
 def allowed_types(hint: Any) -> tuple[type, ...]:
-    """The classes that a plain value may have for a type hint; none for a Literal, which its user checks."""
+    """The classes that a plain value may have for a type hint."""
     if isinstance(hint, types.UnionType):
         return sum((allowed_types(part) for part in typing.get_args(hint)), ())
-    if hint is float:
-        return (float, int)
-    return (hint,) if inspect.isclass(hint) else ()
+    return (float, int) if hint is float else (hint,)
 
 
 def assignments(pairs: tuple[str, ...], flag: str) -> dict[str, Any]:

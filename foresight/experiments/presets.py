@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from foresight.errors import ForesightError
 from foresight.experiments.config import EnvSettings, NetSettings, RunConfig
 from foresight.learning.settings import LearnSettings
 
@@ -49,3 +50,19 @@ def a3c() -> RunConfig:
 
 
 PRESETS = {"default": default, "paper": paper, "quick": quick, "a3c": a3c}
+
+
+CAPS = {"minipacman": (3000, 3000)}  # step caps of training where episodes are not like Sokoban's
+
+
+def preset(name: str, domain: str | None = None, net: str | None = None) -> RunConfig:
+    """The settings called `name`; what they say of another domain or network than the one wanted is left out."""
+    if name not in PRESETS:
+        raise ForesightError(f"no preset is called '{name}'; there are: {', '.join(PRESETS)}")
+    chosen = PRESETS[name]()
+    if domain not in (None, chosen.domain):
+        env = EnvSettings(levels="", caps=CAPS.get(domain, chosen.env.caps))
+        chosen = replace(chosen, domain=domain, env=env)
+    if net not in (None, chosen.net.net):
+        chosen = replace(chosen, net=NetSettings(net=net, dtype=chosen.net.dtype))
+    return chosen

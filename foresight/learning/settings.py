@@ -1,6 +1,7 @@
 """The numbers of a training run: how much is played, how it is learned from."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 from foresight.errors import ForesightError
 
@@ -22,7 +23,7 @@ class LearnSettings:
     """lambda of the lambda-returns: 0 bootstraps at once, 1 sums rewards as far as the unroll goes"""
     ratio_clip: float = 1.0
     """V-trace clips importance ratios at this value"""
-    timeouts: str = "truncate"
+    timeouts: Literal["truncate", "terminate"] = "truncate"
     """what the step cap means: `truncate` bootstraps from the critic, `terminate` ends with value 0"""
 
     learning_rate: float = 4e-4

@@ -129,10 +129,11 @@ class Sokoban(Env):
     def observe(self, state: Board) -> Array:
         """Cell codes, uint8 [H, W]."""
         height, width = self.inner
-        walls, boxes, targets = (unpack(bits, height * width) for bits in (state.walls, state.boxes, state.targets))
-        player = (jnp.arange(height * width, dtype=jnp.int32) == state.row * width + state.column).astype(jnp.uint8)
+        walls, boxes, targets = (unpack(bits) for bits in (state.walls, state.boxes, state.targets))
+        cells = jnp.arange(32 * self.words, dtype=jnp.int32).reshape(walls.shape)
+        player = (cells == state.row * width + state.column).astype(jnp.uint32)
         codes = (1 - walls) * (1 + targets + 2 * boxes + 4 * player)
-        return jnp.pad(codes.reshape(height, width), 1)
+        return jnp.pad(codes.astype(jnp.uint8).ravel()[: height * width].reshape(height, width), 1)
 
     def paint(self, observation: Array) -> Array:
         """The board as seen in the chosen view, uint8 [H, W, C]."""
@@ -140,11 +141,8 @@ class Sokoban(Env):
             return 255 * jax.nn.one_hot(observation, CODES, dtype=jnp.uint8)
         if self.view == "pixels":
             return jnp.asarray(COLOURS)[observation]
-        # Row y of every sprite in a row of cells: 24 bytes at a time, already in the order of the picture.
-        strips = jnp.asarray(SPRITES.reshape(CODES, SIDE, SIDE * 3))
-        lines = jnp.arange(SIDE, dtype=jnp.int32)
-        picture = strips[observation.astype(jnp.int32)[:, None, :], lines[None, :, None]]
-        return picture.reshape(self.picture_shape)
+        sprites = jnp.asarray(SPRITES)[observation]  # [H, W, 8, 8, 3]
+        return sprites.transpose(0, 2, 1, 3, 4).reshape(self.picture_shape)
 
 
 def make(
@@ -196,7 +194,6 @@ def pack(flags: Array) -> Bits:
     return tuple(jnp.unstack(jnp.sum(flags << jnp.arange(32, dtype=jnp.uint32)[None], axis=1, dtype=jnp.uint32)))
 
 
-def unpack(bits: Bits, cells: int) -> Array:
-    """Bits as uint8 [cells], 0 or 1."""
-    places = jnp.arange(32, dtype=jnp.uint32)
-    return jnp.concatenate([(word >> places) & 1 for word in bits])[:cells].astype(jnp.uint8)
+def unpack(bits: Bits) -> Array:
+    """Bits as uint32 [words, 32], 0 or 1."""
+    return (jnp.stack(bits)[:, None] >> jnp.arange(32, dtype=jnp.uint32)[None]) & 1

@@ -11,6 +11,9 @@ from foresight.errors import ForesightError
 # Each subcommand is a module foresight.app.<name> with `main(arguments)`, imported only when it is called.
 COMMANDS = {
     "levels": "import, look at, combine and generate Sokoban levels",
+    "train": "train an agent, or go on with a run",
+    "evaluate": "how well an agent plays a set of levels",
+    "plot": "learning curves of runs",
     "play": "play a domain yourself in the terminal",
     "params": "the paper's table of parameter counts beside ours",
     "bench": "measure speed on this machine",

@@ -5,7 +5,7 @@ steps; when no level is left to deal, the lanes still playing are gathered into 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ import numpy as np
 from jax import Array
 
 from foresight.envs.base import Env
-from foresight.nets.base import Net, fresh_where
+from foresight.nets.base import Net
 from foresight.types import Memory, State
 
 NOT_PLAYED = 255  # fills an action record after the episode's end
@@ -42,9 +42,10 @@ class Record(NamedTuple):
 
 
 class Table(NamedTuple):
-    """The lanes at work, [L, ...] each; a lane without a level has number N."""
+    """The lanes at work, [L, ...] each; a lane without a level is at position N."""
 
     level: Array  # int32, position in the list of levels
+    number: Array  # int32, what `env.reset_to` calls that level
     state: State
     memory: Memory
     steps: Array  # int32
@@ -60,9 +61,14 @@ def solve(
     batch: int = 1024,
     on_progress: Callable[[int], None] = lambda finished: None,
 ) -> Record:
-    """Play `levels` (numbers that `env.reset_to` understands), `batch` side by side."""
+    """Play `levels` (numbers that `env.reset_to` understands), `batch` side by side.
+
+    What happens on a level depends on its number and the key alone, not on the batch or on the other levels.
+    """
     count = len(levels)
     numbers = jnp.asarray(levels, jnp.int32)
+    # Thinking time is an array, so that another one needs no new compilation.
+    rules, think = replace(settings, think=0), jnp.asarray(settings.think, jnp.int32)
     batch = min(batch, power_of_two_above(count))
     record, dealt, table = empty_record(count, settings.cap), 0, empty_table(env, net, batch, count)
     while True:
@@ -77,7 +83,7 @@ def solve(
             return jax.tree.map(np.asarray, record)
         if dealt == count and at_work <= len(table.level) // 4:
             table = gather_at_work(table, count, power_of_two_above(at_work))
-        table, record = play_stretch((env, net, settings, key), table, record)
+        table, record = play_stretch((env, net, rules, think, key), table, record)
 
 
 def power_of_two_above(count: int) -> int:
@@ -100,14 +106,22 @@ def empty_table(env: Env, net: Net, batch: int, count: int) -> Table:
     state = env.reset_to(jnp.zeros((), jnp.int32))
     alike = partial(jax.tree.map, lambda x: jnp.broadcast_to(x, (batch, *x.shape)))
     zeros = jnp.zeros(batch, jnp.int32)
-    return Table(jnp.full(batch, count, jnp.int32), alike(state), alike(net.initial_memory()), zeros, zeros)
+    return Table(
+        level=jnp.full(batch, count, jnp.int32),
+        number=zeros,
+        state=alike(state),
+        memory=alike(net.initial_memory()),
+        steps=zeros,
+        thought=zeros,
+    )
 
 
 @eqx.filter_jit
 def deal(env: Env, net: Net, numbers: Array, table: Table, fresh: Array) -> Table:
     """Give lane l the level at `fresh[l]`, where that is one (fresh[l] < N)."""
     new = fresh < len(numbers)
-    states = jax.vmap(env.reset_to)(numbers[jnp.minimum(fresh, len(numbers) - 1)])
+    number = numbers[jnp.minimum(fresh, len(numbers) - 1)]
+    states = jax.vmap(env.reset_to)(number)
     memory = net.initial_memory()
 
     def where_new(ours: Array, theirs: Array) -> Array:
@@ -115,6 +129,7 @@ def deal(env: Env, net: Net, numbers: Array, table: Table, fresh: Array) -> Tabl
 
     return Table(
         level=where_new(fresh, table.level),
+        number=where_new(number, table.number),
         state=jax.tree.map(where_new, states, table.state),
         memory=jax.tree.map(lambda m, old: where_new(jnp.broadcast_to(m, old.shape), old), memory, table.memory),
         steps=jnp.where(new, 0, table.steps),
@@ -130,8 +145,11 @@ def gather_at_work(table: Table, count: int, batch: int) -> Table:
     return jax.tree.map(lambda x: x[chosen], table)
 
 
+Fixed = tuple[Env, Net, PlaySettings, Array, Array]  # what is played by whom, thinking steps, key
+
+
 @partial(eqx.filter_jit, donate="all-except-first")
-def play_stretch(fixed: tuple[Env, Net, PlaySettings, Array], table: Table, record: Record) -> tuple[Table, Record]:
+def play_stretch(fixed: Fixed, table: Table, record: Record) -> tuple[Table, Record]:
     """`STRETCH` steps of every lane that has a level."""
 
     def next_step(carry: tuple[Table, Record], _: None) -> tuple[tuple[Table, Record], None]:
@@ -141,13 +159,13 @@ def play_stretch(fixed: tuple[Env, Net, PlaySettings, Array], table: Table, reco
 
 
 def step_every_lane(
-    env: Env, net: Net, settings: PlaySettings, key: Array, table: Table, record: Record
+    env: Env, net: Net, settings: PlaySettings, think: Array, key: Array, table: Table, record: Record
 ) -> tuple[Table, Record]:
     """One step: lanes that still have thinking to do look again, the others act."""
     count = len(record.solved)
-    step = partial(step_lane, env, net, settings, key)
+    step = partial(step_lane, env, net, settings, think, key)
     following, action, reward, terminated, solved = jax.vmap(step)(table)
-    acted = (table.thought >= settings.think) & (table.level < count)
+    acted = (table.thought >= think) & (table.level < count)
     level = jnp.where(acted, table.level, count)  # beyond the record: such writes are dropped
     record = Record(
         solved=record.solved.at[level].set(solved, mode="drop"),
@@ -160,21 +178,24 @@ def step_every_lane(
 
 
 def step_lane(
-    env: Env, net: Net, settings: PlaySettings, key: Array, lane: Table
+    env: Env, net: Net, settings: PlaySettings, think: Array, key: Array, lane: Table
 ) -> tuple[Table, Array, Array, Array, Array]:
     """The lane after one step, with (action, reward, terminated, solved) of the move if it was one."""
-    start = (lane.steps == 0) & (lane.thought == 0)
-    memory = fresh_where(start, net.initial_memory(), lane.memory)
-    logits, _, memory = net(memory, env.paint(env.observe(lane.state)))
-    action_key, env_key = jax.random.split(jax.random.fold_in(jax.random.fold_in(key, lane.level), lane.steps))
+    logits, _, memory = net(lane.memory, env.paint(env.observe(lane.state)))
+    action_key, env_key = step_keys(key, lane.number, lane.steps)
     action = jnp.argmax(logits) if settings.greedy else jax.random.categorical(action_key, logits)
     moved, transition = env.step(lane.state, action, env_key)
-    thinking = lane.thought < settings.think
-    following = Table(
-        level=lane.level,
+    thinking = lane.thought < think
+    following = lane._replace(
         state=jax.tree.map(lambda old, new: jnp.where(thinking, old, new), lane.state, moved),
         memory=memory,
         steps=lane.steps + ~thinking,
         thought=lane.thought + thinking,
     )
     return following, action, transition.reward, transition.terminated, transition.solved
+
+
+def step_keys(key: Array, number: Array, step: Array) -> tuple[Array, Array]:
+    """The keys of an action drawn and of the game's dice, at one step of the level with this number."""
+    action_key, env_key = jax.random.split(jax.random.fold_in(jax.random.fold_in(key, number), step))
+    return action_key, env_key

@@ -1,17 +1,24 @@
 """Trained agents: found, loaded, exported."""
 
+from collections.abc import Callable
+from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from foresight.envs.base import Env
-from foresight.experiments.arrays import encode, fill, to_arrays
+from foresight.errors import ForesightError
+from foresight.experiments.arrays import Arrays, encode, fill, to_arrays
 from foresight.experiments.build import build_env, net_shape
 from foresight.experiments.config import RunConfig, from_json
 from foresight.experiments.weights import Weights, load_weights
 from foresight.files import write_whole
+from foresight.learning.train import TrainState
 from foresight.nets.base import Net
+
+SUFFIX = ".safetensors"
+SHIPPED = Path(str(files("foresight"))) / "agents"  # trained agents that come with the package
 
 
 class Agent(NamedTuple):
@@ -30,15 +37,38 @@ class Agent(NamedTuple):
         return self.step * self.config.learn.frames_per_round
 
 
+def shipped_names() -> list[str]:
+    """The agents that come with the package."""
+    return sorted(path.stem for path in SHIPPED.glob(f"*{SUFFIX}"))
+
+
+def find_model(model: str | Path) -> Path:
+    """The run folder, checkpoint or file that `model` names; a shipped agent's name where nothing has that path."""
+    path = Path(model)
+    if path.exists():
+        return path
+    if str(model) in shipped_names():
+        return SHIPPED / f"{model}{SUFFIX}"
+    shipped = f", or the name of a shipped agent: {', '.join(shipped_names())}" if shipped_names() else ""
+    raise ForesightError(f"there is no '{model}': expected a run folder, a checkpoint folder, a {SUFFIX} file{shipped}")
+
+
 def load_agents(model: str | Path, levels: str | None = None, best: bool = False) -> list[Agent]:
-    """The agents of a run folder, a checkpoint or a file, one for each seed that was trained together.
+    """The agents of a run folder, a checkpoint, a file or a shipped name, one for each seed trained together.
 
     They come with their domain on `levels`, or on those they were trained on.
     """
-    weights = load_weights(model, best)
-    config = from_json(RunConfig, weights.config, f"{weights.source}: config")
+    weights = load_weights(find_model(model), best)
+    config = config_of(weights)
+    if levels is not None and config.domain != "sokoban":
+        raise ForesightError(f"{model} plays {config.domain}, which makes its own levels: --levels is for sokoban")
     env = build_env(config, levels)
     return [agent_of_seed(weights, config, env, index) for index in range(config.seeds)]
+
+
+def config_of(weights: Weights) -> RunConfig:
+    """The settings that weights were trained with."""
+    return from_json(RunConfig, weights.config, f"{weights.source}: config")
 
 
 def agent_of_seed(weights: Weights, config: RunConfig, env: Env, index: int) -> Agent:
@@ -54,3 +84,19 @@ def export_agent(agent: Agent, path: Path) -> None:
     """Write one agent as a file of its own, which `load_agents` reads."""
     config = agent.config.as_json() | {"seed": agent.seed, "seeds": 1}
     write_whole(path, encode(to_arrays(agent.net), {"config": config, "step": agent.step}))
+
+
+def start_from(model: str | Path, config: RunConfig) -> Callable[[TrainState], TrainState]:
+    """What puts the weights of `model` into a new training state: one agent's into all seeds, or each into its own."""
+    weights = load_weights(find_model(model))
+    arrays = for_seeds(weights.arrays, config_of(weights).seeds, config.seeds, weights.source)
+    return lambda state: state._replace(net=fill(state.net, arrays, weights.source))
+
+
+def for_seeds(arrays: Arrays, there: int, wanted: int, source: Path) -> Arrays:
+    """Arrays of `there` agents for `wanted` ones; more than one agent has them along the first axis."""
+    if there == wanted:
+        return arrays
+    if there > 1:
+        raise ForesightError(f"{source} holds {there} agents: start {there} seeds from them (--seeds {there})")
+    return {name: np.repeat(array[None], wanted, axis=0) for name, array in arrays.items()}

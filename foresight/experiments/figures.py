@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from foresight.errors import MissingExtra
+from foresight.experiments.curves import Band
 from foresight.levels.resemblance import Measures
 
 
@@ -40,3 +41,25 @@ def plot_level_statistics(sets: dict[str, Measures], path: Path) -> None:
         axis.legend(frameon=False, fontsize=8)
         axis.spines[["top", "right"]].set_visible(False)
     figure.savefig(path, dpi=110)
+
+
+def plot_learning_curves(curves: dict[str, Band], field: str, path: Path) -> None:
+    """Draw the mean of each group over environment steps, with its interval shaded, and write the picture."""
+    figure, axis = new_figure(columns=1, width=6.4, height=4)
+    scale = 100 if field == "solved" else 1
+    for label, group in curves.items():
+        seeds = f"{group.seeds} seeds" if group.seeds > 1 else "1 seed"
+        (line,) = axis.plot(group.steps, scale * group.mean, label=f"{label}, {seeds}")
+        if group.seeds > 1:
+            axis.fill_between(
+                group.steps, scale * group.low, scale * group.high, color=line.get_color(), alpha=0.2, linewidth=0
+            )
+    axis.set_xlabel("environment steps")
+    axis.set_ylabel("solved, %" if field == "solved" else field.replace("_", " "))
+    axis.set_xlim(left=0)
+    if field == "solved":
+        axis.set_ylim(0, 100)
+    axis.grid(alpha=0.3)
+    axis.legend(frameon=False)
+    axis.spines[["top", "right"]].set_visible(False)
+    figure.savefig(path, dpi=150)

@@ -1,9 +1,10 @@
 """Settings with a name."""
 
 from dataclasses import replace
+from typing import get_args
 
 from foresight.errors import ForesightError
-from foresight.experiments.config import EnvSettings, NetSettings, RunConfig
+from foresight.experiments.config import Domain, EnvSettings, Kind, NetSettings, RunConfig
 from foresight.learning.settings import LearnSettings
 
 
@@ -59,6 +60,9 @@ def preset(name: str, domain: str | None = None, net: str | None = None) -> RunC
     """The settings called `name`; what they say of another domain or network than the one wanted is left out."""
     if name not in PRESETS:
         raise ForesightError(f"no preset is called '{name}'; there are: {', '.join(PRESETS)}")
+    for what, wanted, known in (("domain", domain, get_args(Domain)), ("network", net, get_args(Kind))):
+        if wanted is not None and wanted not in known:
+            raise ForesightError(f"there is no {what} '{wanted}'; there are: {', '.join(known)}")
     chosen = PRESETS[name]()
     if domain not in (None, chosen.domain):
         env = EnvSettings(levels="", caps=CAPS.get(domain, chosen.env.caps))

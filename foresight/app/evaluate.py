@@ -1,0 +1,142 @@
+"""`foresight evaluate`: how well an agent plays a set of levels, with and without time to think."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import tyro
+from tyro.conf import FlagCreatePairsOff, Positional, arg
+
+from foresight.app.progress import counting_bar
+from foresight.errors import ForesightError
+
+if TYPE_CHECKING:
+    from foresight.experiments.agents import Agent
+    from foresight.experiments.evaluate import Evaluation
+
+EXAMPLES = """Play every level of a set once and count those solved.
+
+MODEL is a run folder, a checkpoint folder, a .safetensors file, or the name of a shipped agent.
+
+examples:
+  foresight evaluate runs/drc --levels unfiltered-valid --think 0,1,2,4,8,10
+  foresight evaluate runs/quick --levels builtin/mini-test --limit 500 --out played.npz --json"""
+
+Flag = FlagCreatePairsOff[bool]
+
+
+@dataclass(frozen=True)
+class Evaluate:
+    """What to play, and how."""
+
+    model: Annotated[str, Positional, arg(metavar="MODEL")]
+    """whose weights"""
+    levels: str | None = None
+    """the set of levels to play (sokoban); those trained on where none is named"""
+    think: str = "0"
+    """thinking steps before the first action; several settings with commas between, as 0,1,2,4,8,10"""
+    greedy: Flag = False
+    """take the likeliest action always, which is what is done unless --sample is given"""
+    sample: Flag = False
+    """draw actions from the policy"""
+    seed: int = 0
+    """what the draws depend on"""
+    cap: int | None = None
+    """steps after which a level counts as not solved; 120, or training's longest where that is longer"""
+    limit: int | None = None
+    """play only the first levels, so many"""
+    best: Flag = False
+    """of a run folder, take the best checkpoint kept and not the last"""
+    batch: int | None = None
+    """levels side by side"""
+    json: Flag = False
+    """print one JSON document: a list, with one entry for each seed and thinking setting"""
+    out: Path | None = None
+    """write what happened on every level to this file, .npz or .jsonl"""
+
+    def __post_init__(self) -> None:
+        if self.greedy and self.sample:
+            raise ForesightError("--greedy and --sample exclude each other: give one of them")
+        for name in ("cap", "limit", "batch"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ForesightError(f"--{name} must be at least 1, not {value}")
+
+    @property
+    def thinking(self) -> list[int]:
+        """The thinking settings to try."""
+        words = self.think.split(",")
+        if not all(word.strip().isdecimal() for word in words):
+            raise ForesightError(f"--think {self.think}: expected numbers such as 4 or 0,1,2,4,8,10")
+        return [int(word) for word in words]
+
+
+def main(arguments: list[str]) -> None:
+    """Evaluate and report."""
+    options = tyro.cli(Evaluate, args=arguments, prog="foresight evaluate", description=EXAMPLES)
+    from foresight.experiments.agents import load_agents
+    from foresight.experiments.level_records import Pass, check_suffix, write_level_records
+
+    if options.out:
+        check_suffix(options.out)
+    thinking = options.thinking
+    agents = load_agents(options.model, options.levels, options.best)
+    rows, passes = [], []
+    if not options.json:
+        print(f"{'seed':>4} {'think':>5} {'solved':>8} {'of':>8} {'%':>6}  {'95 % interval':<13} {'steps':>6} {'s':>7}")
+    for agent, think, evaluation in evaluations(agents, thinking, options):
+        rows.append(row(agent, evaluation, options))
+        if options.out:
+            passes.append(Pass(agent.seed, think, evaluation.record))
+        if not options.json:
+            print(format_row(rows[-1]), flush=True)
+    if options.out:
+        write_level_records(options.out, passes, about(agents[0], options))
+    if options.json:
+        print(json.dumps(rows, indent=1))
+
+
+def evaluations(
+    agents: list["Agent"], thinking: list[int], options: Evaluate
+) -> Iterator[tuple["Agent", int, "Evaluation"]]:
+    """Every agent at every thinking setting, with a bar that moves along."""
+    from foresight.evaluation.solve import PlaySettings
+    from foresight.experiments.evaluate import evaluate, level_count, usual_cap
+
+    for agent in agents:
+        levels = level_count(agent, options.limit)
+        for think in thinking:
+            settings = PlaySettings(options.cap or usual_cap(agent), think, not options.sample)
+            with counting_bar(f"levels, {think} thinking steps", levels) as show:
+                evaluation = evaluate(agent, settings, levels, options.seed, options.batch, show)
+            yield agent, think, evaluation
+
+
+def about(agent: "Agent", options: Evaluate) -> dict[str, Any]:
+    """What was played by whom, in plain values."""
+    from foresight.experiments.evaluate import usual_cap
+
+    return {
+        "model": str(agent.source),
+        "domain": agent.config.domain,
+        "set": (options.levels or agent.config.env.levels) if agent.config.domain == "sokoban" else None,
+        "trained_steps": agent.frames,
+        "cap": options.cap or usual_cap(agent),
+        "greedy": not options.sample,
+        "play_seed": options.seed,
+    }
+
+
+def row(agent: "Agent", evaluation: "Evaluation", options: Evaluate) -> dict[str, Any]:
+    """One entry of the report."""
+    return about(agent, options) | {"seed": agent.seed} | evaluation.summary.as_json()
+
+
+def format_row(entry: dict[str, Any]) -> str:
+    """One line of the report."""
+    low, high = entry["ci95"]
+    played = f"{entry['seed']:>4} {entry['think']:>5} {entry['solved']:>8,} {entry['levels']:>8,}"
+    share = f"{entry['solved_percent']:>6.2f}  {low:>5.2f} - {high:<5.2f}"
+    return f"{played} {share} {entry['steps_mean']:>6.1f} {entry['seconds']:>7.1f}"

@@ -1,0 +1,116 @@
+"""`foresight plot`: learning curves of runs, with 95 % intervals over seeds."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import tyro
+from tyro.conf import FlagCreatePairsOff, Positional, arg
+
+from foresight.errors import ForesightError
+
+if TYPE_CHECKING:
+    from foresight.experiments.curves import Band, Curve
+    from foresight.experiments.runs import Run
+
+EXAMPLES = """Draw learning curves: the mean over seeds, its 95 % interval shaded.
+
+RUN is a run folder, or LABEL=RUN. Runs with one label are pooled; without labels, runs are pooled whose settings
+differ in the seeds alone.
+
+examples:
+  foresight plot runs/drc-0 runs/drc-1 runs/drc-2 --out drc.png
+  foresight plot DRC=runs/drc ConvNet=runs/cnn --field score --json"""
+
+
+@dataclass(frozen=True)
+class Plot:
+    """What to draw."""
+
+    runs: Annotated[tuple[str, ...], Positional, arg(metavar="RUN ...")]
+    """run folders, each as RUN or LABEL=RUN"""
+    out: Path = Path("learning.png")
+    """the picture to write; its suffix says the format"""
+    field: str = "solved"
+    """what to draw of metrics.jsonl: solved, score, entropy, length, loss, ..."""
+    window: float | None = None
+    """steps to smooth over: the paper's 5 million, or a twentieth of the shortest run where that is less"""
+    json: FlagCreatePairsOff[bool] = False
+    """print one JSON document with the curves"""
+
+    def __post_init__(self) -> None:
+        if not self.runs:
+            raise ForesightError("which runs? give at least one run folder")
+        if self.window is not None and not self.window >= 0:
+            raise ForesightError(f"--window must be a number of steps, not {self.window}")
+
+
+def main(arguments: list[str]) -> None:
+    """Draw, and say where."""
+    options = tyro.cli(Plot, args=arguments, prog="foresight plot", description=EXAMPLES)
+    from foresight.experiments.curves import bands, usual_window
+    from foresight.experiments.figures import plot_learning_curves
+
+    groups = curves_by_label(options.runs, options.field)
+    every_curve = [curve for curves in groups.values() for curve in curves]
+    window = usual_window(every_curve) if options.window is None else options.window
+    drawn = bands(groups, window)
+    plot_learning_curves(drawn, options.field, options.out)
+    if options.json:
+        curves = [as_json(label, group) for label, group in drawn.items()]
+        print(json.dumps({"field": options.field, "window": window, "file": str(options.out), "curves": curves}))
+        return
+    for label, group in drawn.items():
+        print(f"{label:<24} {format_end(group, options.field)}")
+    print(f"{options.field}, smoothed over {window:,.0f} steps, is drawn in {options.out}")
+
+
+def curves_by_label(runs: tuple[str, ...], field: str) -> dict[str, list["Curve"]]:
+    """The curves of the runs, those of one label together."""
+    from foresight.experiments.curves import curves_of
+    from foresight.experiments.metrics import read_metrics
+    from foresight.experiments.runs import read_run
+
+    named = [word.partition("=") if "=" in word and not Path(word).exists() else ("", "", word) for word in runs]
+    opened = [(label, read_run(Path(folder))) for label, _, folder in named]
+    labels = labels_of([run for label, run in opened if not label])
+    groups: dict[str, list[Curve]] = {}
+    for label, run in opened:
+        curves = curves_of(read_metrics(run.folder), field, run.folder)
+        groups.setdefault(label or labels[run.folder], []).extend(curves)
+    return groups
+
+
+def labels_of(runs: list["Run"]) -> dict[Path, str]:
+    """A label for each run: its network; where unlike runs have the same network, the first folder's name."""
+    from foresight.experiments.config import RunConfig, from_json
+
+    alike: dict[str, list[Run]] = {}
+    for run in runs:
+        alike.setdefault(json.dumps(run.config | {"seed": None, "seeds": None}, sort_keys=True), []).append(run)
+    names = [from_json(RunConfig, pool[0].config, f"{pool[0].folder}: config").net.label for pool in alike.values()]
+    labels = [
+        name if names.count(name) == 1 else str(pool[0].folder)
+        for name, pool in zip(names, alike.values(), strict=True)
+    ]
+    return {run.folder: label for label, pool in zip(labels, alike.values(), strict=True) for run in pool}
+
+
+def format_end(group: "Band", field: str) -> str:
+    """Where a curve ends, in words."""
+    scale, unit = (100, " %") if field == "solved" else (1, "")
+    interval = f" ({scale * group.low[-1]:.2f} to {scale * group.high[-1]:.2f})" if group.seeds > 1 else ""
+    return f"{scale * group.mean[-1]:.2f}{unit}{interval} at {group.steps[-1]:,.0f} steps"
+
+
+def as_json(label: str, group: "Band") -> dict[str, Any]:
+    """A curve in plain values; one seed has no interval."""
+    interval = {"low": group.low.tolist(), "high": group.high.tolist()} if group.seeds > 1 else {}
+    return {
+        "label": label,
+        "seeds": group.seeds,
+        "steps": group.steps.astype(int).tolist(),
+        "mean": group.mean.tolist(),
+        **interval,
+    }

@@ -1,0 +1,101 @@
+"""Live bars on stderr: how a training run gets on, and plain counting."""
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+Say = Callable[[str], None]
+
+WINDOW = 20  # chunks over which the speed is measured
+SECONDS_BETWEEN_LINES = 30.0  # where stderr is not a terminal
+
+
+@contextmanager
+def counting_bar(what: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
+    """A function that moves a bar to a count; on a terminal only, and gone when the work is done."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    console = Console(stderr=True)
+    with Progress(
+        *columns, TimeElapsedColumn(), TimeRemainingColumn(), console=console, transient=True,
+        disable=not console.is_terminal,
+    ) as bar:  # fmt: skip
+        task = bar.add_task(what, total=total)
+        yield lambda count: bar.update(task, completed=count)
+
+
+class Moment(NamedTuple):
+    """How far a run was at one time."""
+
+    seconds: float
+    steps: int
+
+
+class Pace:
+    """How fast a run goes, over the last chunks; the first one, which compiles, is left out."""
+
+    def __init__(self) -> None:
+        self.moments: deque[Moment] = deque(maxlen=WINDOW)
+
+    def note(self, seconds: float, steps: int) -> None:
+        """At this time so many steps were done."""
+        self.moments.append(Moment(seconds, steps))
+
+    @property
+    def steps_per_second(self) -> float | None:
+        """None until there are two moments to compare."""
+        if len(self.moments) < 2:
+            return None
+        first, last = self.moments[0], self.moments[-1]
+        return (last.steps - first.steps) / max(last.seconds - first.seconds, 1e-9)
+
+
+def format_duration(seconds: float) -> str:
+    """Hours, minutes and seconds, such as 1:02:03 or 2:03."""
+    minutes, seconds = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
+
+
+def format_record(record: dict[str, Any], pace: float | None, total_steps: int, seeds: int) -> str:
+    """Speed, solved, return, entropy (means over seeds) and time left, in one line."""
+    solved, score, entropy = (np.mean(record[name]) for name in ("solved", "score", "entropy"))
+    left = "" if pace is None else format_duration(max(0, total_steps - record["steps"]) / pace) + " left"
+    speed = "" if pace is None else f"{seeds * pace:,.0f} steps/s"
+    parts = (speed, f"solved {100 * solved:.1f} %", f"return {score:.2f}", f"entropy {entropy:.2f}", left)
+    return "  ".join(part for part in parts if part)
+
+
+class TrainingProgress:
+    """Shows the records of a run as they come: a live bar on a terminal, a line now and then elsewhere."""
+
+    def __init__(self, title: str, total_steps: int, seeds: int, say: Say, quiet: bool = False):
+        self.total_steps, self.seeds, self.say, self.quiet = total_steps, seeds, say, quiet
+        self.pace, self.said = Pace(), time.monotonic()
+        console = Console(stderr=True)
+        self.live = console.is_terminal and not quiet
+        columns = (TextColumn("{task.description}"), BarColumn(bar_width=20), TextColumn("{task.fields[told]}"))
+        self.bar = Progress(*columns, console=console, disable=not self.live)
+        self.task = self.bar.add_task(title, total=total_steps, told="compiling")
+
+    def __enter__(self) -> "TrainingProgress":
+        self.bar.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.bar.stop()
+
+    def show(self, record: dict[str, Any], now: float | None = None) -> None:
+        """Show the newest record."""
+        now = time.monotonic() if now is None else now
+        self.pace.note(now, record["steps"])
+        told = format_record(record, self.pace.steps_per_second, self.total_steps, self.seeds)
+        self.bar.update(self.task, completed=record["steps"], told=told)
+        if not (self.live or self.quiet) and now - self.said >= SECONDS_BETWEEN_LINES:
+            self.said = now
+            self.say(f"{record['steps']:,} of {self.total_steps:,} steps  {told}")

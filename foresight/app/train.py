@@ -1,0 +1,173 @@
+"""`foresight train`: from a domain, a network and levels to an agent, in a run folder that is never lost."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Literal
+
+import tyro
+from tyro.conf import FlagCreatePairsOff, OmitArgPrefixes
+
+from foresight.app.progress import TrainingProgress
+from foresight.errors import ForesightError, MissingExtra
+from foresight.experiments.config import RunConfig, from_json
+from foresight.experiments.presets import preset
+
+EXAMPLES = """Train an agent; progress is shown, and everything is kept in a run folder.
+
+The same command again, or `foresight train --out RUN` alone, goes on where the run stopped. Settings that are not
+given come from the preset, or from the run that is gone on with.
+
+examples:
+  foresight train sokoban --preset quick --out runs/quick
+  foresight train sokoban --net drc --depth 3 --ticks 3 --levels unfiltered-train --steps 2e7 --seeds 3 --out runs/drc
+  foresight train gridworld --net vin --steps 1e7
+  foresight train --out runs/drc
+  foresight train --config runs/drc/config.json --seed 3 --out runs/again"""
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """Where the run is kept and what is told of it."""
+
+    out: Path | None = None
+    """the run folder; runs/DOMAIN-NET-TIME where none is named"""
+    preset: Literal["default", "paper", "quick", "a3c"] | None = None
+    """the settings that hold where no flag says otherwise; `default` where none is named"""
+    config: Path | None = None
+    """take those settings from the config.json of another run"""
+    from_weights: str | None = None
+    """start from the weights of this run folder, checkpoint, file or shipped agent"""
+    save_every: float = 600.0
+    """seconds between two checkpoints"""
+    keep: int = 3
+    """checkpoints that are kept, beside the best one"""
+    tensorboard: FlagCreatePairsOff[bool] = False
+    """write event files for TensorBoard as well"""
+    wandb: FlagCreatePairsOff[bool] = False
+    """log to Weights & Biases as well"""
+    quiet: FlagCreatePairsOff[bool] = False
+    """show no progress"""
+
+    def __post_init__(self) -> None:
+        if self.preset and self.config:
+            raise ForesightError("--preset and --config both say where settings come from: give one of them")
+        if self.keep < 1:
+            raise ForesightError(f"--keep must be at least 1, not {self.keep}")
+        if not self.save_every > 0:
+            raise ForesightError(f"--save-every must be a number of seconds above 0, not {self.save_every}")
+
+
+@dataclass(frozen=True)
+class Train:
+    """Everything that the command line says."""
+
+    settings: RunConfig
+    run: RunOptions = field(default_factory=RunOptions)
+
+
+def main(arguments: list[str]) -> int:
+    """Train, and exit with 0 when done, 130 or 143 when a signal stopped it."""
+    options = parse(arguments)
+    return run(options.settings, options.run)
+
+
+def parse(arguments: list[str]) -> Train:
+    """The settings of a run: flags, over the settings they start from."""
+    defaults = starting_point(arguments)
+    options = tyro.cli(
+        Train,
+        args=arguments,
+        default=Train(defaults),
+        prog="foresight train",
+        description=EXAMPLES,
+        config=(OmitArgPrefixes,),
+    )
+    settings = options.settings
+    if settings.domain != defaults.domain and arguments[0] != settings.domain:
+        raise ForesightError(f"give the domain first: foresight train {settings.domain} ...")
+    if settings.domain != "sokoban" and settings.env.levels and said(arguments, "--levels"):
+        raise ForesightError(f"{settings.domain} makes its own levels: --levels is for sokoban")
+    return options
+
+
+def starting_point(arguments: list[str]) -> RunConfig:
+    """The settings that hold where no flag says otherwise: of a stored run, or of a preset.
+
+    They must be known before the flags can be read, so what they depend on is looked up first.
+    """
+    stored, out, name = (said(arguments, flag) for flag in ("--config", "--out", "--preset"))
+    if not {"-h", "--help"} & set(arguments):
+        if stored:
+            return stored_settings(Path(stored))
+        if out and not name and (Path(out) / "config.json").exists():
+            return stored_settings(Path(out))
+    domain = arguments[0] if arguments and not arguments[0].startswith("-") else None
+    return preset(name or "default", domain, said(arguments, "--net"))
+
+
+def said(arguments: list[str], flag: str) -> str | None:
+    """What the command line gives for a flag, as `--flag VALUE` or `--flag=VALUE`; the last one counts."""
+    value = None
+    for word, following in zip(arguments, [*arguments[1:], None], strict=True):
+        if word == flag:
+            value = following
+        elif word.startswith(f"{flag}="):
+            value = word.removeprefix(f"{flag}=")
+    return value
+
+
+def stored_settings(path: Path) -> RunConfig:
+    """The settings of the run at `path`, its folder or its config.json."""
+    from foresight.experiments.runs import read_run
+
+    run = read_run(path if path.is_dir() else path.parent)
+    return from_json(RunConfig, run.config, f"{run.folder / 'config.json'}: config")
+
+
+def run(settings: RunConfig, options: RunOptions) -> int:
+    """Train in the run folder with progress shown, and say how it ended."""
+    sinks = chosen_sinks(options)  # before jax is imported: what is missing is said at once
+    from foresight.experiments.agents import start_from
+    from foresight.experiments.keeper import SaveOptions
+    from foresight.experiments.loop import say_on_stderr
+    from foresight.experiments.train import run_training
+
+    folder = options.out or default_folder(settings)
+    has_begun = (folder / "checkpoints").is_dir()
+    if options.from_weights and has_begun:
+        say_on_stderr(f"{folder} has begun: it goes on from its own checkpoint, not from {options.from_weights}")
+    weights = start_from(options.from_weights, settings) if options.from_weights and not has_begun else None
+    title = f"{settings.net.label} on {settings.domain}"
+    total_steps = settings.rounds * settings.learn.frames_per_round
+    with TrainingProgress(title, total_steps, settings.seeds, say_on_stderr, options.quiet) as progress:
+        outcome = run_training(
+            settings,
+            folder,
+            options=SaveOptions(seconds=options.save_every, keep=options.keep, best="solved"),
+            on_chunk=lambda state, records: progress.show(records[-1]),
+            sinks=sinks,
+            start_from=weights or (lambda state: state),
+        )
+    say_on_stderr(outcome.message)
+    return outcome.exit_code
+
+
+def default_folder(settings: RunConfig) -> Path:
+    """A run folder that says what it holds and when it was begun."""
+    return Path("runs") / f"{settings.domain}-{settings.net.net}-{datetime.now():%Y%m%d-%H%M%S}"
+
+
+def chosen_sinks(options: RunOptions) -> list[Any]:
+    """Where records go beside metrics.jsonl."""
+    wanted = {"tensorboard": ("tensorboardX", "TensorBoard"), "wandb": ("wandb", "WeightsAndBiases")}
+    chosen = {extra: names for extra, names in wanted.items() if getattr(options, extra)}
+    for extra, (package, _) in chosen.items():
+        if find_spec(package) is None:
+            raise MissingExtra(f"--{extra}", extra)
+    if not chosen:
+        return []
+    from foresight.experiments import sinks
+
+    return [getattr(sinks, name) for _, name in chosen.values()]

@@ -43,23 +43,30 @@ def test_both_forms_of_convolution_give_the_same_network(form):
     np.testing.assert_allclose(logits, expected, rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("settings", [VARIANTS[0], VARIANTS[2], VARIANTS[4], VARIANTS[5]], ids=str)
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"depth": 2, "ticks": 2},
+        {"depth": 2, "ticks": 1, "memory": "GatedConvRNN", "pool_and_inject": False, "top_down": False},
+    ],
+    ids=str,
+)
 def test_the_sweep_has_the_gradients_of_the_plain_recurrence(settings):
-    """By parameters, first memory and pictures' features, for two instances side by side, also across starts."""
+    """By weights, first memories and the pictures' share, for two instances side by side, also across starts."""
     net, frames = small("drc", **SMALL, **settings), pictures(2, STEPS)
     memory = jax.tree.map(lambda leaf: jnp.stack([leaf, 2 * leaf]), net.initial_memory())
     starts = jnp.stack([STARTS, jnp.roll(STARTS, 1)])
+    seen = jax.jit(jax.vmap(jax.vmap(type(net).encode, (None, 0)), (None, 0)))(net, frames)
 
-    def loss(recur_over_time, net, memory, features):
-        last, told = jax.vmap(lambda *one: recur_over_time(net, *one))(memory, features, starts)
+    def loss(recur_over_time, net, memory, seen):
+        last, told = jax.vmap(lambda *one: recur_over_time(net, *one))(memory, seen, starts)
         return sum(jnp.sum(jnp.sin(3 * leaf)) for leaf in jax.tree.leaves((last, told)))
 
-    def gradients(net, memory):
-        features = jax.vmap(jax.vmap(net.encode))(frames)
+    def gradients(*point):
         both = (type(net).recur_over_time, Net.recur_over_time)
-        return [jax.value_and_grad(loss, (1, 2, 3))(recur, net, memory, features) for recur in both]
+        return [jax.value_and_grad(loss, (1, 2, 3))(recur, *point) for recur in both]
 
-    swept, plain = jax.jit(gradients)(net, memory)
+    swept, plain = jax.jit(gradients)(net, memory, seen)
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4), swept, plain)
 
 

@@ -74,9 +74,9 @@ def test_a_convolution_counts_its_whole_window_as_inputs(new_key):
 
 @pytest.mark.parametrize("layer", [Conv, Linear])
 def test_biases_start_at_zero_or_are_absent(layer, new_key):
-    size = (3,) if layer is Conv else ()
-    assert not np.any(layer(3, 4, *size, key=new_key()).bias)
-    assert layer(3, 4, *size, bias=False, key=new_key()).bias is None
+    size, key = (3,) if layer is Conv else (), new_key()
+    assert not np.any(jax.jit(lambda key: layer(3, 4, *size, key=key).bias)(key))
+    assert jax.eval_shape(lambda key: layer(3, 4, *size, bias=False, key=key), key).bias is None
 
 
 def test_a_layer_adds_its_bias(new_key):
@@ -88,9 +88,14 @@ def test_a_layer_adds_its_bias(new_key):
 
 @pytest.mark.parametrize("form", CONVOLUTIONS)
 def test_a_layer_computes_in_the_dtype_of_its_input_and_keeps_float32_weights(form, new_key):
-    conv, linear = Conv(3, 4, 3, form=form, key=new_key()), Linear(3, 4, key=new_key())
-    assert conv(jnp.ones((5, 5, 3), jnp.bfloat16)).dtype == jnp.bfloat16
-    assert linear(jnp.ones(3, jnp.bfloat16)).dtype == jnp.bfloat16
+    def build(key):
+        return Conv(3, 4, 3, form=form, key=key), Linear(3, 4, key=key)
+
+    def compute(layers):
+        return layers[0](jnp.ones((5, 5, 3), jnp.bfloat16)), layers[1](jnp.ones(3, jnp.bfloat16))
+
+    conv, linear = jax.eval_shape(build, new_key())
+    assert {y.dtype for y in jax.eval_shape(compute, (conv, linear))} == {jnp.dtype("bfloat16")}
     assert {leaf.dtype for leaf in jax.tree.leaves((conv, linear))} == {jnp.dtype("float32")}
 
 
@@ -114,7 +119,7 @@ PICTURES = {  # the appendix's observation sizes, and the encoded sizes that the
 }
 
 
-@pytest.mark.parametrize("domain", ENCODERS)
+@pytest.mark.parametrize("domain", PICTURES)
 def test_encoders_give_the_sizes_of_the_paper(domain, new_key):
     picture, encoded = PICTURES[domain]
     encoder = jax.eval_shape(lambda key: Encoder(ENCODERS[domain], picture[-1], key=key), new_key())
@@ -124,12 +129,11 @@ def test_encoders_give_the_sizes_of_the_paper(domain, new_key):
 
 
 def test_an_encoder_ends_each_layer_in_relu(new_key):
-    x = jax.random.normal(new_key(), (6, 6, 2))
-    encoder = Encoder(Plan((4, 3), (3, 3), (1, 1)), 2, key=new_key())
-    expected = np.asarray(x)
+    expected = x = normal(6, 6, 2)
+    encoder = jax.jit(lambda key: Encoder(Plan((4, 3), (3, 3), (1, 1)), 2, key=key))(new_key())
     for layer in encoder.layers:
         expected = np.maximum(convolved(expected, np.asarray(layer.weight), 1), 0)
-    np.testing.assert_allclose(encoder(x), expected, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(jax.jit(Encoder.__call__)(encoder, x), expected, rtol=1e-5, atol=1e-5)
 
 
 def test_a_plan_scales_in_proportion():
@@ -138,15 +142,15 @@ def test_a_plan_scales_in_proportion():
 
 
 def test_a_head_is_one_hidden_layer_then_logits_and_value(new_key):
-    head = Head(12, 5, hidden=7, key=new_key())
-    x = jax.random.normal(new_key(), (2, 3, 2))
-    hidden = np.maximum(np.asarray(x).reshape(12) @ np.asarray(head.hidden.weight), 0)
-    logits, value = head(x)
+    head, x = jax.jit(lambda key: Head(12, 5, hidden=7, key=key))(new_key()), normal(2, 3, 2)
+    hidden = np.maximum(x.reshape(12) @ np.asarray(head.hidden.weight), 0)
+    logits, value = jax.jit(Head.__call__)(head, x)
     np.testing.assert_allclose(logits, hidden @ np.asarray(head.logits.weight), rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(value, (hidden @ np.asarray(head.value.weight))[0], rtol=1e-5, atol=1e-6)
     assert [weight.shape for weight in head.output_weights()] == [(7, 5), (7, 1)]
 
 
 def test_a_head_computes_in_float32(new_key):
-    logits, value = Head(12, 5, hidden=7, key=new_key())(jnp.ones((2, 3, 2), jnp.bfloat16))
+    features = jax.ShapeDtypeStruct((2, 3, 2), jnp.bfloat16)
+    logits, value = jax.eval_shape(lambda key, x: Head(12, 5, hidden=7, key=key)(x), new_key(), features)
     assert logits.dtype == value.dtype == jnp.float32

@@ -5,13 +5,15 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-import equinox as eqx
 import jax
 import numpy as np
+from jax.sharding import Mesh
 
 from foresight.envs.base import Env
 from foresight.experiments.build import build_env, build_net
 from foresight.experiments.config import RunConfig
+from foresight.experiments.crew import is_writer
+from foresight.experiments.devices import DeviceSettings, describe, join_processes, lane_mesh, placement, within
 from foresight.experiments.keeper import SaveOptions
 from foresight.experiments.loop import Outcome, say_on_stderr, train_in_chunks
 from foresight.experiments.metrics import Record
@@ -26,8 +28,8 @@ class Program(NamedTuple):
     chunk: Callable[[TrainState], tuple[TrainState, Metrics]]
 
 
-def program(config: RunConfig, env: Env) -> Program:
-    """What trains the agents of `config` in `env`."""
+def program(config: RunConfig, env: Env, mesh: Mesh | None = None) -> Program:
+    """What trains the agents of `config` in `env`, on one device or on those of `mesh`."""
     settings = config.schedule
 
     def begin(seed: jax.Array) -> TrainState:
@@ -37,13 +39,16 @@ def program(config: RunConfig, env: Env) -> Program:
     def rounds(env: Env, state: TrainState) -> tuple[TrainState, Metrics]:
         return train(env, settings, state, config.chunk)
 
-    if config.seeds == 1:
-        initial_state = partial(eqx.filter_jit(begin), config.seed)
-    else:
+    seeds = config.seed
+    if config.seeds > 1:
         seeds = config.seed + np.arange(config.seeds)
-        initial_state = partial(eqx.filter_jit(jax.vmap(begin)), seeds)
-        rounds = jax.vmap(rounds, in_axes=(None, 0))
-    return Program(initial_state, partial(jax.jit(rounds, donate_argnums=1), env))
+        begin, rounds = jax.vmap(begin), jax.vmap(rounds, in_axes=(None, 0))
+    if mesh is None:
+        return Program(partial(jax.jit(begin), seeds), partial(jax.jit(rounds, donate_argnums=1), env))
+    everywhere, state = placement(mesh, jax.eval_shape(begin, seeds), config.seeds)
+    begin = jax.jit(begin, out_shardings=state)
+    rounds = jax.jit(rounds, donate_argnums=1, in_shardings=(everywhere, state), out_shardings=(state, everywhere))
+    return Program(partial(within(mesh, begin), seeds), partial(within(mesh, rounds), jax.device_put(env, everywhere)))
 
 
 def rounds_done(state: TrainState) -> int:
@@ -81,9 +86,17 @@ def run_training(
     sinks: Sequence[OpenSink] = (),
     say: Callable[[str], None] = say_on_stderr,
     start_from: Callable[[TrainState], TrainState] = lambda state: state,
+    devices: DeviceSettings = DeviceSettings(),
 ) -> Outcome:
-    """Train what `config` says in `folder`, going on where an earlier call stopped."""
-    compiled = program(config, build_env(config))
+    """Train what `config` says in `folder`, going on where an earlier call stopped.
+
+    Several processes call this together, with a folder that all can read.
+    """
+    join_processes(devices)
+    mesh = lane_mesh(devices, config.learn)
+    if is_writer():
+        say(f"training on {describe(mesh)}")
+    compiled = program(config, build_env(config), mesh)
     return train_in_chunks(
         folder,
         config.as_json(),

@@ -1,5 +1,6 @@
 """The actor-critic loss of a minibatch of trajectories."""
 
+from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -8,6 +9,7 @@ from jax import Array
 
 from foresight.envs.base import Env
 from foresight.learning.settings import LearnSettings
+from foresight.learning.spread import on_each_device
 from foresight.learning.vtrace import TIMEOUTS, vtrace
 from foresight.nets.base import Net
 from foresight.types import Trajectory
@@ -26,12 +28,19 @@ class Parts(NamedTuple):
 
 def loss(net: Net, env: Env, played: Trajectory, settings: LearnSettings) -> tuple[Array, Parts]:
     """The loss of trajectories [B, T], each term a mean over the frames that count."""
-    frames, counted, auxiliary = jax.vmap(lambda one: frame_terms(net, env, one, settings))(played)
+    frames, counted, auxiliary = on_each_device(partial(frame_terms_each, settings))((net, env), played)
     weight = counted.astype(jnp.float32) / jnp.maximum(1, jnp.sum(counted)).astype(jnp.float32)
     policy, value, entropy, logits = (jnp.sum(term * weight) for term in frames)
     head_weights = sum((0.5 * jnp.sum(w**2) for w in net.head_weights()), start=jnp.zeros(()))
     parts = Parts(policy, value, entropy, logits, head_weights, jnp.mean(auxiliary))
     return total(parts, settings), parts
+
+
+def frame_terms_each(
+    settings: LearnSettings, player: tuple[Net, Env], played: Trajectory
+) -> tuple[tuple, Array, Array]:
+    """`frame_terms` of trajectories [B, T]."""
+    return jax.vmap(lambda one: frame_terms(*player, one, settings))(played)
 
 
 def total(parts: Parts, settings: LearnSettings) -> Array:

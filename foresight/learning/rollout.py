@@ -1,5 +1,6 @@
 """Playing: many lanes side by side, for one unroll."""
 
+from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -7,6 +8,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from foresight.envs.base import Env, Playing, advance_each, start_each
+from foresight.learning.spread import on_each_device
 from foresight.nets.base import Net, fresh_where
 from foresight.types import Memory, Outcome, TimeStep, Trajectory
 
@@ -47,9 +49,9 @@ def act(env: Env, net: Net, lanes: Lanes, key: Array) -> tuple[Lanes, Moment]:
     """Every lane sees, thinks, draws an action from the policy, and moves."""
     observation = jax.vmap(env.observe)(lanes.playing.state)
     start = lanes.playing.steps == 0
-    logits, memory = jax.vmap(lambda m, o, s: think(env, net, m, o, s))(lanes.memory, observation, start)
+    logits, memory = on_each_device(think_each)((env, net), lanes.memory, observation, start)
     action = jax.random.categorical(key, logits)
-    playing, step = advance_each(env, lanes.playing, action)
+    playing, step = on_each_device(advance_each)(env, lanes.playing, action)
     return Lanes(playing, memory), Moment(observation, start, action, logits, step)
 
 
@@ -57,6 +59,11 @@ def think(env: Env, net: Net, memory: Memory, observation: Array, start: Array) 
     """Logits and next memory for one lane; memory is fresh where an episode starts."""
     logits, _, memory = net(fresh_where(start, net.initial_memory(), memory), env.paint(observation))
     return logits, memory
+
+
+def think_each(player: tuple[Env, Net], memory: Memory, observation: Array, start: Array) -> tuple[Array, Memory]:
+    """`think` for every lane, [B, ...] each."""
+    return jax.vmap(partial(think, *player))(memory, observation, start)
 
 
 def unroll(env: Env, net: Net, lanes: Lanes, length: int, key: Array) -> tuple[Lanes, Trajectory, Tally]:

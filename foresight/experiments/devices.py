@@ -1,0 +1,99 @@
+"""The devices of a run: one, all of a machine's, or those of several machines, with the lanes shared out among them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import jax
+from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
+
+from foresight.errors import ForesightError
+from foresight.learning.settings import LearnSettings
+from foresight.learning.spread import LANES
+from foresight.learning.train import TrainState
+
+DETECT = "auto"
+
+
+@dataclass(frozen=True)
+class DeviceSettings:
+    """Where a run computes. Its result depends on it by rounding only, so it may change from one start to the next."""
+
+    devices: int = 0
+    """how many of this machine's devices to use; 0: all of them, and of all machines"""
+    coordinator: str | None = None
+    """HOST:PORT of the first of several processes that train together, or `auto` on Slurm, Kubernetes and the like"""
+    processes: int | None = None
+    """how many processes there are; left out, the cluster is asked"""
+    process_id: int | None = None
+    """which of them this one is, from 0; left out, the cluster is asked"""
+
+    def __post_init__(self) -> None:
+        if self.coordinator is None and (self.processes is not None or self.process_id is not None):
+            raise ForesightError("--processes and --process-id go with --coordinator HOST:PORT, which is missing")
+        if self.coordinator is not None and self.devices:
+            raise ForesightError("--devices chooses among one machine's devices; with --coordinator all are used")
+
+
+def join_processes(settings: DeviceSettings) -> None:
+    """Meet the other processes of the run, if there are any. To be called before anything is computed."""
+    if settings.coordinator is None or jax.distributed.is_initialized():
+        return
+    address = None if settings.coordinator == DETECT else settings.coordinator
+    try:
+        jax.distributed.initialize(address, settings.processes, settings.process_id)
+    except (ValueError, RuntimeError) as error:
+        told = (
+            f"--coordinator {settings.coordinator} --processes {settings.processes} --process-id {settings.process_id}"
+        )
+        raise ForesightError(f"the processes of the run could not meet ({told}): {error}") from error
+
+
+def lane_mesh(settings: DeviceSettings, learn: LearnSettings) -> Mesh | None:
+    """The devices in a row, to share the lanes out along; None if there is only one."""
+    devices = jax.devices()
+    if settings.devices > len(devices):
+        raise ForesightError(f"--devices {settings.devices}: this machine has {len(devices)}")
+    devices = devices[: settings.devices or None]
+    count = len(devices)
+    if learn.lanes % count or learn.minibatch % count:
+        raise ForesightError(
+            f"--lanes ({learn.lanes}) and --minibatch ({learn.minibatch}) must be multiples of the number of devices, "
+            f"{count}, among which they are shared out; --devices uses fewer"
+        )
+    return None if count == 1 else jax.make_mesh((count,), (LANES,), (AxisType.Auto,), devices=devices)
+
+
+def describe(mesh: Mesh | None) -> str:
+    """The devices in words."""
+    devices = jax.devices()[:1] if mesh is None else mesh.devices.tolist()
+    kind = f"{len(devices)} x {devices[0].device_kind}"
+    return kind if jax.process_count() == 1 else f"{kind} in {jax.process_count()} processes"
+
+
+class Placement(NamedTuple):
+    """Where the parts of a program's arguments and results are."""
+
+    everywhere: NamedSharding
+    state: TrainState  # of shardings
+
+
+def placement(mesh: Mesh, state: TrainState, seeds: int) -> Placement:
+    """For a training state (its shapes are enough): lanes shared out, all else on every device.
+
+    With several seeds they are the first axis of every array.
+    """
+    everywhere = NamedSharding(mesh, PartitionSpec())
+    by_lane = NamedSharding(mesh, PartitionSpec(LANES) if seeds == 1 else PartitionSpec(None, LANES))
+    shardings = jax.tree.map(lambda leaf: everywhere, state)
+    return Placement(everywhere, shardings._replace(lanes=jax.tree.map(lambda leaf: by_lane, state.lanes)))
+
+
+def within(mesh: Mesh, function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function`, traced and run with `mesh` as the one to share lanes out along."""
+
+    def run(*arguments: Any) -> Any:
+        with jax.set_mesh(mesh):
+            return function(*arguments)
+
+    return run

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from foresight.errors import ForesightError
 from foresight.types import Outcome, State, TimeStep
 
 # An episode's key gives its first state, its cap and its steps' keys. `split` and the draws of jax.random count
@@ -37,6 +38,10 @@ class Env(eqx.Module):
     costly_reset: ClassVar[bool] = False  # true where a reset costs far more than a step; see `advance_each`
 
     caps: eqx.AbstractVar[tuple[int, int]]  # an episode's step cap is drawn from this range, both ends included
+
+    def __check_init__(self):
+        if not 1 <= self.caps[0] <= self.caps[1]:
+            raise ForesightError(f"caps are {self.caps}; expected (least, most) with 1 <= least <= most")
 
     @property
     def actions(self) -> int:

@@ -93,6 +93,9 @@ class Sokoban(Env):
 
     def reset_to_cells(self, cells: Array) -> Board:
         """A board given as cell codes, uint8 [H, W], with walls all around and one player."""
+        if cells.shape != (self.height, self.width):
+            size = "x".join(map(str, cells.shape))
+            raise ForesightError(f"the board is {size}; this sokoban plays boards of {self.height}x{self.width}")
         cells = cells[1:-1, 1:-1].ravel()
         player = jnp.argmax(has_player(cells)).astype(jnp.int32)
         row, column = jnp.divmod(player, jnp.int32(self.inner[1]))

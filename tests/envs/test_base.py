@@ -7,8 +7,10 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 from foresight.envs.base import LANES, Env, Transition, advance, advance_each, next_key, start, start_each, start_from
+from foresight.errors import ForesightError
 from tests.drawings import same
 
 
@@ -95,6 +97,12 @@ def test_a_step_rolls_dice_unlike_the_reset_of_its_episode():
     _, given = advance(Tally(), playing, NONE)
     naive = jax.random.randint(jax.random.fold_in(KEY, 0), (), 0, 256, jnp.int32)
     assert int(given.final_observation[1]) != int(naive)
+
+
+@pytest.mark.parametrize("caps", [(0, 5), (6, 5), (-1, -1)])
+def test_caps_that_cannot_be_are_refused(caps):
+    with pytest.raises(ForesightError, match=r"caps are .*; expected \(least, most\) with 1 <= least <= most"):
+        Tally(caps=caps)
 
 
 def test_keys_of_successive_episodes_never_repeat():

@@ -246,6 +246,11 @@ def test_an_unknown_view_is_refused_by_name():
         make("sokoban", levels=level_set(ROOM), view="hexagons")
 
 
+def test_a_board_of_another_size_is_refused():
+    with pytest.raises(ForesightError, match="the board is 3x5; this sokoban plays boards of 6x7"):
+        make("sokoban", levels=level_set(ROOM)).reset_to_cells(level("#####", "#@$.#", "#####"))
+
+
 def test_an_unknown_domain_or_setting_is_refused_by_name():
     with pytest.raises(ForesightError, match="unknown domain 'chess'; there are: sokoban"):
         make("chess")

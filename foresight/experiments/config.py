@@ -108,6 +108,26 @@ class RunConfig:
         return json.loads(json.dumps(dataclasses.asdict(self)))
 
 
+@dataclass(frozen=True)
+class DeviceSettings:
+    """Where a run computes. Its result depends on it by rounding only, so it may change from one start to the next."""
+
+    devices: int = 0
+    """how many of this machine's devices to use; 0: all of them, and of all machines"""
+    coordinator: str | None = None
+    """HOST:PORT of the first of several processes that train together, or `auto` on Slurm, Kubernetes and the like"""
+    processes: int | None = None
+    """how many processes there are; left out, the cluster is asked"""
+    process_id: int | None = None
+    """which of them this one is, from 0; left out, the cluster is asked"""
+
+    def __post_init__(self) -> None:
+        if self.coordinator is None and (self.processes is not None or self.process_id is not None):
+            raise ForesightError("--processes and --process-id go with --coordinator HOST:PORT, which is missing")
+        if self.coordinator is not None and self.devices:
+            raise ForesightError("--devices chooses among one machine's devices; with --coordinator all are used")
+
+
 def from_json(record: type, values: Any, where: str = "config") -> Any:
     """A frozen record from plain values; names that the record does not know are refused."""
     if not isinstance(values, dict):

@@ -1,38 +1,18 @@
 """The devices of a run: one, all of a machine's, or those of several machines, with the lanes shared out among them."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import jax
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
 from foresight.errors import ForesightError
+from foresight.experiments.config import DeviceSettings
 from foresight.learning.settings import LearnSettings
 from foresight.learning.spread import LANES
 from foresight.learning.train import TrainState
 
 DETECT = "auto"
-
-
-@dataclass(frozen=True)
-class DeviceSettings:
-    """Where a run computes. Its result depends on it by rounding only, so it may change from one start to the next."""
-
-    devices: int = 0
-    """how many of this machine's devices to use; 0: all of them, and of all machines"""
-    coordinator: str | None = None
-    """HOST:PORT of the first of several processes that train together, or `auto` on Slurm, Kubernetes and the like"""
-    processes: int | None = None
-    """how many processes there are; left out, the cluster is asked"""
-    process_id: int | None = None
-    """which of them this one is, from 0; left out, the cluster is asked"""
-
-    def __post_init__(self) -> None:
-        if self.coordinator is None and (self.processes is not None or self.process_id is not None):
-            raise ForesightError("--processes and --process-id go with --coordinator HOST:PORT, which is missing")
-        if self.coordinator is not None and self.devices:
-            raise ForesightError("--devices chooses among one machine's devices; with --coordinator all are used")
 
 
 def join_processes(settings: DeviceSettings) -> None:

@@ -11,9 +11,9 @@ from jax.sharding import Mesh
 
 from foresight.envs.base import Env
 from foresight.experiments.build import build_env, build_net
-from foresight.experiments.config import RunConfig
+from foresight.experiments.config import DeviceSettings, RunConfig
 from foresight.experiments.crew import is_writer
-from foresight.experiments.devices import DeviceSettings, describe, join_processes, lane_mesh, placement, within
+from foresight.experiments.devices import describe, join_processes, lane_mesh, placement, within
 from foresight.experiments.keeper import SaveOptions
 from foresight.experiments.loop import Outcome, say_on_stderr, train_in_chunks
 from foresight.experiments.metrics import Record

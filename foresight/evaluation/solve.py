@@ -189,8 +189,8 @@ def step_lane(
     following = lane._replace(
         state=jax.tree.map(lambda old, new: jnp.where(thinking, old, new), lane.state, moved),
         memory=memory,
-        steps=lane.steps + ~thinking,
-        thought=lane.thought + thinking,
+        steps=lane.steps + jnp.where(thinking, 0, 1),
+        thought=lane.thought + jnp.where(thinking, 1, 0),
     )
     return following, action, transition.reward, transition.terminated, transition.solved
 

@@ -73,7 +73,11 @@ def cell(row, column):
 NOBODY_MOVES = dice(moves=1.0)
 ENV = MiniPacman()
 EXACT = MiniPacman("hunt", exact=True)
-play = jax.jit(lambda env, state, action, dice: env.play(state, action, dice))
+# Compiled in a hurry: most of these programs run once.
+in_a_hurry = partial(
+    jax.jit, compiler_options={"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
+)
+play = in_a_hurry(lambda env, state, action, dice: env.play(state, action, dice))
 
 
 def played(state, action=STAY, dice=NOBODY_MOVES, env=ENV):
@@ -103,7 +107,7 @@ def test_ghosts_start_outside_a_box_of_five_before_and_four_after_the_player():
 
 
 def test_a_level_starts_with_food_everywhere_two_pills_and_no_power(new_key):
-    state = jax.vmap(ENV.reset)(jax.random.split(new_key(), 2000))
+    state = in_a_hurry(jax.vmap(ENV.reset))(jax.random.split(new_key(), 2000))
     assert np.all(np.asarray(state.food) == ~WALLS)
     assert np.all(np.asarray(state.uneaten))
     assert not np.any(np.asarray(state.power))
@@ -284,7 +288,7 @@ def test_a_fleeing_ghost_never_errs():
 
 
 def test_the_exact_mode_starts_half_of_the_ghosts_without_a_direction(new_key):
-    facings = jax.vmap(EXACT.reset)(jax.random.split(new_key(), 500)).facings
+    facings = in_a_hurry(jax.vmap(EXACT.reset))(jax.random.split(new_key(), 500)).facings
     assert set(np.unique(facings)) == {-2, -1, RIGHT, UP}
     bend = {1: "#   #        G#   #", 3: "#@             .  #"}
     assert ghost_after(drawn(bend, [-2]), env=EXACT) == (1, 12), "acts like left"
@@ -405,7 +409,7 @@ def test_ghosts_turn_from_red_to_yellow_with_power():
 
 def test_a_step_is_the_rules_played_with_rolled_dice(new_key):
     state, key = ENV.reset(new_key()), new_key()
-    together, apart = ENV.step(state, jnp.int32(GO_UP), key), ENV.play(state, jnp.int32(GO_UP), roll(key))
+    together, apart = in_a_hurry(ENV.step)(state, jnp.int32(GO_UP), key), played(state, GO_UP, roll(key))
     assert jax.tree.all(jax.tree.map(lambda a, b: bool(jnp.all(a == b)), together, apart))
 
 
@@ -433,7 +437,7 @@ def either(env: MiniPacman, key) -> State:
     return jax.tree.map(lambda a, b: jnp.where(jax.random.bits(key) < 2**30, a, b), first, crowd)
 
 
-@partial(jax.jit, static_argnums=(0, 1, 2))
+@partial(in_a_hurry, static_argnums=(0, 1, 2))
 def prepare(exact: bool, episodes: int, steps: int, key):
     """First states [B], actions and dice [B, T]: the same for all modes, so compiled once."""
     first_key, action_key, dice_key = jax.random.split(key, 3)
@@ -442,7 +446,7 @@ def prepare(exact: bool, episodes: int, steps: int, key):
     return first, actions, jax.vmap(jax.vmap(roll))(jax.random.split(dice_key, (episodes, steps)))
 
 
-@jax.jit
+@in_a_hurry
 def replay(env: MiniPacman, first: State, actions, dice: Dice):
     """Pictures, rewards and ends [B, T] of given episodes; rows after a death mean nothing."""
 
@@ -585,7 +589,7 @@ def test_random_play_gives_the_notebooks_returns_and_lengths_in_ten_thousand_epi
 
 
 @pytest.mark.soak
-def test_with_the_papers_ghost_speed_random_play_lasts_about_35_steps(new_key):
+def test_with_the_papers_ghost_speed_random_play_is_as_short_as_the_notebooks(new_key):
     score, steps = random_play(MiniPacman(preset="paper", exact=True), 10_000, new_key())
-    assert score.mean() == pytest.approx(6.5, abs=0.5)
-    assert steps.mean() == pytest.approx(35, abs=3)
+    for values, notebook in ((score, 6.5), (steps, 35)):  # of 1,500 episodes, whose standard error is not known
+        assert gap_in_standard_errors(values, notebook, values.std() / np.sqrt(1500)) < 4

@@ -11,7 +11,7 @@ from foresight.nets import fused, kernel
 from foresight.nets.base import Net
 from foresight.nets.encoders import ENCODERS, Encoder, centre, plan_for
 from foresight.nets.heads import Head
-from foresight.nets.layers import compute_dtype, convolution
+from foresight.nets.layers import at_least_one, compute_dtype
 from foresight.nets.memories import ConvLSTM, memory_module
 from foresight.nets.stack import Stack, stack_of
 from foresight.nets.sweep import sweep
@@ -59,7 +59,8 @@ class DRC(Net):
         core: str = "auto",  # `cuda`: the fused kernel; `xla`: the plain path; `auto`: the kernel where it can run
     ):
         encoder_key, stack_key, head_key = jax.random.split(key, 3)
-        compute_dtype(dtype), convolution(form)
+        compute_dtype(dtype)
+        at_least_one("DRC", depth=depth, ticks=ticks, features=features, hidden=hidden)
         plan = plan_for(domain, ENCODERS, "encoder").scaled(features)
         self.encoder = Encoder(plan, picture_shape[-1], form=form, key=encoder_key)
         height, width, _ = self.encoder.output_shape(picture_shape)

@@ -89,6 +89,13 @@ def compute_dtype(name: str) -> jnp.dtype:
     return jnp.dtype(DTYPES[name])
 
 
+def at_least_one(net: str, **sizes: int) -> None:
+    """Refuse sizes that make no network."""
+    for name, size in sizes.items():
+        if size < 1:
+            raise ForesightError(f"{name} is {size}; {net} needs at least 1")
+
+
 class Conv(eqx.Module):
     """A convolution with SAME padding: [H, W, C] to [H / stride, W / stride, O], rounded up."""
 
@@ -108,6 +115,8 @@ class Conv(eqx.Module):
         form: str | None = None,
         key: Array,
     ):
+        if form is not None:
+            convolution(form)  # an unknown name is refused here, not at first use
         self.weight = lecun_normal(key, (size, size, inputs, outputs), size * size * inputs)
         self.bias = jnp.zeros(outputs) if bias else None
         self.stride = stride

@@ -10,7 +10,7 @@ from jax import Array
 from foresight.nets.base import Net
 from foresight.nets.encoders import ENCODERS, Encoder, centre, plan_for
 from foresight.nets.heads import Head
-from foresight.nets.layers import Linear, compute_dtype, lecun_normal
+from foresight.nets.layers import Linear, at_least_one, compute_dtype, lecun_normal
 from foresight.types import Memory
 
 
@@ -90,6 +90,7 @@ class LSTM(Net):
     ):
         encoder_key, compress_key, head_key, *module_keys = jax.random.split(key, 3 + depth)
         compute_dtype(dtype)
+        at_least_one("LSTM", depth=depth, ticks=ticks, units=units, features=features, hidden=hidden)
         plan = plan_for(domain, ENCODERS, "encoder").scaled(features)
         self.encoder = Encoder(plan, picture_shape[-1], form=form, key=encoder_key)
         height, width, _ = self.encoder.output_shape(picture_shape)

@@ -12,7 +12,7 @@ from foresight.errors import ForesightError
 from foresight.nets import KINDS, make, settings_of
 from foresight.nets.base import fresh_where
 from foresight.types import Trajectory
-from tests.nets.small import ACTIONS, PICTURE, STARTS, STEPS, pictures, small, unrolled
+from tests.nets.small import ACTIONS, PICTURE, STARTS, STEPS, pictures, shapes, small, unrolled
 
 SMALL = {
     "drc": {"depth": 2, "ticks": 2, "features": 4, "hidden": 8},
@@ -161,6 +161,22 @@ def test_an_unknown_network_or_setting_is_refused_with_those_that_exist(new_key)
         make("drc", "boxworld", PICTURE, 4, new_key(), widht=3)
     with pytest.raises(ForesightError, match="no encoder is known for the domain 'chess'"):
         make("drc", "chess", PICTURE, 4, new_key())
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings", "complaint"),
+    [
+        ("drc", {"depth": 0}, "depth is 0; DRC needs at least 1"),
+        ("drc", {"ticks": -1}, "ticks is -1; DRC needs at least 1"),
+        ("lstm", {"units": 0}, "units is 0; LSTM needs at least 1"),
+        ("resnet", {"features": 0}, "features is 0"),
+        ("drc", {"form": "fourier"}, "no form of convolution is called 'fourier'"),
+        ("resnet", {"dtype": "int8"}, "networks do not compute in 'int8'"),
+    ],
+)
+def test_settings_that_make_no_network_are_refused(kind, settings, complaint):
+    with pytest.raises(ForesightError, match=complaint):
+        shapes(kind, **settings)
 
 
 def test_settings_are_those_of_the_constructor():

@@ -7,6 +7,7 @@ from foresight.errors import ForesightError
 SUBJECTS = {
     "envs": "environment steps per second, with and without observation and painting",
     "nets": "network frames per second, forward and trained",
+    "train": "frames per second of the whole training loop",
 }
 
 

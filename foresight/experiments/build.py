@@ -20,7 +20,9 @@ def build_env(config: RunConfig, levels: str | None = None, caps: tuple[int, int
 
 def build_net(config: RunConfig, env: Env, key: Array) -> Net:
     """The network of a run, newly initialised."""
-    return make_net(config.net.net, config.domain, env.picture_shape, env.actions, key, **config.net.keywords())
+    cells = config.domain == "sokoban" and env.view != "sprites"
+    domain = "sokoban-cells" if cells else config.domain
+    return make_net(config.net.net, domain, env.picture_shape, env.actions, key, **config.net.keywords())
 
 
 def net_shape(config: RunConfig, env: Env) -> Net:

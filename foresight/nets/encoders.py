@@ -35,6 +35,7 @@ def scaled(widths: tuple[int, ...], features: int | None) -> tuple[int, ...]:
 # The appendix's section "Network parameters".
 ENCODERS = {
     "sokoban": Plan((32, 32), (8, 4), (4, 2)),
+    "sokoban-cells": Plan((32, 32), (3, 3), (1, 1)),  # not the paper's: for views with one pixel or plane entry a cell
     "boxworld": Plan((32, 32), (3, 2), (1, 1)),
     "minipacman": Plan((32, 32), (3, 3), (1, 1)),
     "gridworld": Plan((64, 64, 32), (3, 3, 2), (1, 1, 2)),

@@ -70,7 +70,8 @@ def rows_of_blocks(kernel: Array, stride: int) -> Array:
 
 
 CONVOLUTIONS: dict[str, Convolve] = {"native": convolve_natively, "slices": convolve_by_slices}
-# Inside a `lax.scan` the native form is tens of times slower on a CPU.
+# Measured: inside a `lax.scan` the native form is tens of times slower on a CPU; on an H200 it is as fast (DRC, batch
+# 32) to seven times as fast (ResNet) as slices.
 FASTEST = {"cpu": "slices"}
 
 

@@ -49,9 +49,9 @@ class Pace:
     @property
     def steps_per_second(self) -> float | None:
         """None until there are two moments to compare."""
-        if len(self.moments) < 2:
-            return None
         first, last = self.moments[0], self.moments[-1]
+        if last.steps == first.steps:
+            return None
         return (last.steps - first.steps) / max(last.seconds - first.seconds, 1e-9)
 
 

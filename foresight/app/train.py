@@ -11,7 +11,7 @@ from tyro.conf import FlagCreatePairsOff, OmitArgPrefixes
 
 from foresight.app.progress import TrainingProgress
 from foresight.errors import ForesightError, MissingExtra
-from foresight.experiments.config import RunConfig, from_json
+from foresight.experiments.config import DeviceSettings, RunConfig, from_json
 from foresight.experiments.presets import preset
 
 EXAMPLES = """Train an agent; progress is shown, and everything is kept in a run folder.
@@ -65,12 +65,13 @@ class Train:
 
     settings: RunConfig
     run: RunOptions = field(default_factory=RunOptions)
+    devices: DeviceSettings = field(default_factory=DeviceSettings)
 
 
 def main(arguments: list[str]) -> int:
     """Train, and exit with 0 when done, 130 or 143 when a signal stopped it."""
     options = parse(arguments)
-    return run(options.settings, options.run)
+    return run(options.settings, options.run, options.devices)
 
 
 def parse(arguments: list[str]) -> Train:
@@ -110,7 +111,7 @@ def starting_point(arguments: list[str]) -> RunConfig:
 def said(arguments: list[str], flag: str) -> str | None:
     """What the command line gives for a flag, as `--flag VALUE` or `--flag=VALUE`; the last one counts."""
     value = None
-    for word, following in zip(arguments, [*arguments[1:], None], strict=True):
+    for word, following in zip(arguments, [*arguments[1:], None], strict=False):
         if word == flag:
             value = following
         elif word.startswith(f"{flag}="):
@@ -126,7 +127,7 @@ def stored_settings(path: Path) -> RunConfig:
     return from_json(RunConfig, run.config, f"{run.folder / 'config.json'}: config")
 
 
-def run(settings: RunConfig, options: RunOptions) -> int:
+def run(settings: RunConfig, options: RunOptions, devices: DeviceSettings) -> int:
     """Train in the run folder with progress shown, and say how it ended."""
     sinks = chosen_sinks(options)  # before jax is imported: what is missing is said at once
     from foresight.experiments.agents import start_from
@@ -149,6 +150,7 @@ def run(settings: RunConfig, options: RunOptions) -> int:
             on_chunk=lambda state, records: progress.show(records[-1]),
             sinks=sinks,
             start_from=weights or (lambda state: state),
+            devices=devices,
         )
     say_on_stderr(outcome.message)
     return outcome.exit_code

@@ -24,6 +24,7 @@ from foresight.learning.train import Metrics, TrainState, begin_training, train
 class Program(NamedTuple):
     """A run's compiled parts. With several seeds every array of state and metrics has a first axis for them."""
 
+    shape: Callable[[], TrainState]  # of shapes: what `initial_state` will give
     initial_state: Callable[[], TrainState]
     chunk: Callable[[TrainState], tuple[TrainState, Metrics]]
 
@@ -43,12 +44,14 @@ def program(config: RunConfig, env: Env, mesh: Mesh | None = None) -> Program:
     if config.seeds > 1:
         seeds = config.seed + np.arange(config.seeds)
         begin, rounds = jax.vmap(begin), jax.vmap(rounds, in_axes=(None, 0))
+    shape = partial(jax.eval_shape, begin, seeds)
     if mesh is None:
-        return Program(partial(jax.jit(begin), seeds), partial(jax.jit(rounds, donate_argnums=1), env))
-    everywhere, state = placement(mesh, jax.eval_shape(begin, seeds), config.seeds)
+        return Program(shape, partial(jax.jit(begin), seeds), partial(jax.jit(rounds, donate_argnums=1), env))
+    everywhere, state = placement(mesh, shape(), config.seeds)
     begin = jax.jit(begin, out_shardings=state)
     rounds = jax.jit(rounds, donate_argnums=1, in_shardings=(everywhere, state), out_shardings=(state, everywhere))
-    return Program(partial(within(mesh, begin), seeds), partial(within(mesh, rounds), jax.device_put(env, everywhere)))
+    chunk = partial(within(mesh, rounds), jax.device_put(env, everywhere))
+    return Program(shape, partial(within(mesh, begin), seeds), chunk)
 
 
 def rounds_done(state: TrainState) -> int:
@@ -97,6 +100,7 @@ def run_training(
     if is_writer():
         say(f"training on {describe(mesh)}")
     compiled = program(config, build_env(config), mesh)
+    start_from(compiled.shape())  # what cannot be built or does not fit is refused before anything is written
     return train_in_chunks(
         folder,
         config.as_json(),

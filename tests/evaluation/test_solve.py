@@ -7,9 +7,9 @@ import pytest
 
 from foresight.envs.sokoban import make
 from foresight.evaluation.solve import NOT_PLAYED, STRETCH, PlaySettings, play_stretch, solve, step_keys
-from foresight.nets.base import Net
 from tests.drawings import level, level_set
 from tests.envs.reference_sokoban import Game
+from tests.evaluation.linear import Linear
 from tests.learning.toys import Corridor
 
 KEY = jax.random.key(3)
@@ -23,35 +23,6 @@ LEVELS = level_set(
 )
 
 
-class Linear(Net):
-    """Logits from a decaying sum of all pictures seen, by random weights."""
-
-    weights: jax.Array  # [pixels, A + 1]
-    first: jax.Array  # [pixels]
-
-    def __init__(self, env, key):
-        pixels = int(np.prod(env.picture_shape))
-        self.weights = 0.2 * jax.random.normal(key, (pixels, env.actions + 1))
-        self.first = jnp.zeros(pixels)
-
-    def initial_memory(self):
-        return self.first
-
-    def encode(self, picture):
-        return picture.ravel().astype(jnp.float32) / 255
-
-    def recur(self, memory, features):
-        memory = 0.7 * memory + features
-        return memory, memory
-
-    def read(self, features, told):
-        out = told @ self.weights
-        return out[:-1], out[-1]
-
-    def head_weights(self):
-        return [self.weights]
-
-
 @pytest.fixture(scope="module")
 def env():
     return make(LEVELS, view="planes")
@@ -59,7 +30,7 @@ def env():
 
 @pytest.fixture(scope="module")
 def net(env):
-    return Linear(env, jax.random.key(0))
+    return Linear(env.picture_shape, env.actions, jax.random.key(0))
 
 
 MANY = np.tile(np.arange(4), 6)[:23]
@@ -167,7 +138,7 @@ class Slippery(Corridor):
 
 def test_a_game_with_dice_is_replayed_with_the_keys_of_its_steps():
     env = Slippery()
-    net, settings = Linear(env, jax.random.key(1)), PlaySettings(cap=12, greedy=False)
+    net, settings = Linear(env.picture_shape, env.actions, jax.random.key(1)), PlaySettings(cap=12, greedy=False)
     record = solve(env, net, np.arange(4), settings, KEY)
     expected = list(play_one_by_one(env, net, np.arange(4), settings, KEY))
     assert record.steps.tolist() == [steps for _, steps, _, _ in expected]

@@ -1,0 +1,46 @@
+"""Runs that compile in a second: real Sokoban on four drawn levels, and a linear network in the place of any other."""
+
+from pathlib import Path
+
+import pytest
+
+from foresight.app.cli import main
+from foresight.levels import write_set
+from tests.drawings import level, level_set
+from tests.evaluation.linear import Linear
+
+LEVELS = level_set(
+    level("#####", "#@$.#", "#####"),
+    level("#####", "#.$@#", "#####"),
+    level("#####", "#$@.#", "#####"),  # cannot be solved
+    level("#####", "# @*#", "#####"),
+)
+
+
+def use_linear_networks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From now on every network that is built is linear."""
+
+    def make(kind, domain, picture_shape, actions, key, **settings):
+        return Linear(picture_shape, actions, key)
+
+    monkeypatch.setattr("foresight.experiments.build.make_net", make)
+
+
+def write_levels(folder: Path) -> str:
+    """The drawn levels as a file."""
+    path = folder / "drawn.levels"
+    write_set(LEVELS, path)
+    return str(path)
+
+
+def arguments(levels: str, out: Path, *more: str) -> list[str]:
+    """A command line that trains for two rounds."""
+    size = "--lanes 4 --minibatch 2 --unroll 3 --chunk 1 --steps 24 --caps 5 9 --env view=planes"
+    return ["train", "sokoban", "--levels", levels, *size.split(), "--out", str(out), *more]
+
+
+def status_of(words: list[str]) -> int:
+    """Run the command line; its exit status."""
+    with pytest.raises(SystemExit) as exit:
+        main(words)
+    return exit.value.code or 0

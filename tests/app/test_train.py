@@ -1,0 +1,260 @@
+"""`foresight train`: settings from presets, flags and stored runs; going on; refusals before anything is written."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from foresight.app.progress import Pace, TrainingProgress, format_duration, format_record
+from foresight.app.train import parse, said
+from foresight.errors import ForesightError
+from foresight.experiments.config import NetSettings
+from foresight.experiments.metrics import read_metrics
+from foresight.experiments.presets import PRESETS, quick
+from foresight.experiments.weights import load_weights
+from tests.app.small_runs import arguments, status_of, use_linear_networks, write_levels
+
+COMMAND = [sys.executable, "-c", "from foresight.app.cli import main; main()"]
+
+
+def settings(*words: str):
+    return parse(list(words)).settings
+
+
+def test_without_flags_the_settings_are_the_default_preset():
+    assert settings() == PRESETS["default"]()
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_preset_gives_the_settings_and_flags_override_them(name):
+    assert settings("sokoban", "--preset", name) == PRESETS[name]()
+    changed = settings("sokoban", "--preset", name, "--steps", "1e3", "--depth", "2", "--learning-rate", "0.5")
+    assert (changed.steps, changed.net.depth, changed.learn.learning_rate) == (1e3, 2, 0.5)
+    assert changed.learn.lanes == PRESETS[name]().learn.lanes
+
+
+def test_the_command_line_of_the_documentation_means_what_it_says():
+    run = settings(*"sokoban --net drc --depth 3 --ticks 3 --levels SET --steps 2e7 --seeds 5".split())
+    assert (run.domain, run.net.net, run.net.depth, run.net.ticks) == ("sokoban", "drc", 3, 3)
+    assert (run.env.levels, run.steps, run.seeds) == ("SET", 2e7, 5)
+
+
+def test_another_network_does_not_inherit_the_sizes_of_the_presets_network():
+    assert settings("sokoban", "--preset", "quick", "--net", "resnet").net == NetSettings(net="resnet")
+    assert settings("sokoban", "--net=lstm", "--depth", "2").net.depth == 2
+
+
+def test_another_domain_does_not_inherit_the_presets_levels():
+    run = settings("gridworld", "--preset", "quick")
+    assert run.env.env == ()
+    assert run.learn == quick().learn
+    assert settings("minipacman").env.caps == (3000, 3000)
+
+
+def test_a_flag_is_found_in_both_spellings_and_the_last_one_counts():
+    assert said(["--net", "cnn", "--net=vin"], "--net") == "vin"
+    assert said(["--net-set", "a=1"], "--net") is None
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["chess"], "no domain 'chess'; there are: sokoban, boxworld"),
+        (["--net", "perceptron"], "no network 'perceptron'; there are: drc, lstm"),
+        (["--preset", "best"], "no preset is called 'best'; there are: default, paper, quick, a3c"),
+        (["--lanes", "7"], "--lanes .7. must be a multiple of --minibatch"),
+        (["--steps", "0"], "--steps must be a number of at least 1"),
+        (["--steps", "nan"], "--steps must be a number of at least 1"),
+        (["--seeds", "0"], "--seeds must be at least 1"),
+        (["--caps", "9", "5"], "--caps must be two numbers"),
+        (["--keep", "0"], "--keep must be at least 1"),
+        (["--save-every", "0"], "--save-every"),
+        (["--processes", "2"], "--processes and --process-id go with --coordinator"),
+        (["--steps", "5", "gridworld"], "give the domain first"),
+        (["gridworld", "--levels", "builtin/test"], "gridworld makes its own levels"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused_by_name(words, message):
+    with pytest.raises(ForesightError, match=message):
+        parse(words)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--levels", "nowhere"], "no level set 'nowhere'"),
+        (["--env", "view=upside-down"], "unknown view 'upside-down'"),
+        (["--env", "gravity=1"], "no setting 'gravity'"),
+        (["--net-set", "wheels=4"], "'drc' has no setting 'wheels'"),
+        (["--net-set", "wheels"], "expected NAME=VALUE"),
+        (["--from-weights", "nobody"], "there is no 'nobody'"),
+    ],
+)
+def test_what_cannot_be_built_is_refused_before_anything_is_written(tmp_path, capsys, words, message):
+    out = tmp_path / "run"
+    assert status_of([*arguments(write_levels(tmp_path), out), *words]) == 2
+    assert message in capsys.readouterr().err
+    assert not out.exists()
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A run of two rounds, its levels and its first command line."""
+    folder = tmp_path_factory.mktemp("train")
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        use_linear_networks(monkeypatch)
+        levels = write_levels(folder)
+        words = arguments(levels, folder / "run", "--seeds", "2")
+        assert status_of(words) == 0
+        yield folder, words
+
+
+def test_a_run_keeps_its_config_its_records_and_a_checkpoint(finished):
+    folder, _ = finished
+    records = read_metrics(folder / "run")
+    assert [record["steps"] for record in records] == [12, 24]
+    assert all(len(record["solved"]) == 2 for record in records)
+    stored = json.loads((folder / "run" / "config.json").read_text())["config"]
+    assert (stored["seeds"], stored["learn"]["lanes"], stored["env"]["caps"]) == (2, 4, [5, 9])
+    assert load_weights(folder / "run").step == 2
+
+
+def test_the_folder_alone_goes_on_with_the_stored_settings(finished, capsys):
+    folder, words = finished
+    assert parse(["--out", str(folder / "run")]).settings == parse(words[1:]).settings
+    assert status_of(["train", "--out", str(folder / "run")]) == 0
+    told = capsys.readouterr().err
+    assert "going on from" in told
+    assert "done: 2 updates" in told
+
+
+def test_other_settings_are_refused_and_the_run_is_left_alone(finished, capsys):
+    folder, words = finished
+    assert status_of([*words, "--learning-rate", "0.5"]) == 2
+    assert "'learn.learning_rate' is 0.0004 there and 0.5 here" in capsys.readouterr().err
+    assert len(read_metrics(folder / "run")) == 2
+
+
+def test_a_run_is_repeated_from_its_config(finished):
+    folder, _ = finished
+    again = folder / "again"
+    assert status_of(["train", "--config", str(folder / "run" / "config.json"), "--out", str(again)]) == 0
+    assert read_metrics(again) == read_metrics(folder / "run")
+
+
+def test_a_config_that_is_not_there_or_not_ours_is_refused(tmp_path):
+    with pytest.raises(ForesightError, match=r"config\.json"):
+        parse(["--config", str(tmp_path / "config.json")])
+    (tmp_path / "config.json").write_text('{"format": 1, "run": "a", "config": {"moon": 1}}')
+    with pytest.raises(ForesightError, match="'moon', which this version of foresight does not know"):
+        parse(["--config", str(tmp_path / "config.json")])
+
+
+def test_a_run_starts_from_the_weights_of_another(finished, tmp_path):
+    folder, words = finished
+    from_there = [*words[:-4], "--out", str(tmp_path / "child"), "--learning-rate", "0", "--final-rate", "0"]
+    assert status_of([*from_there, "--seeds", "2", "--from-weights", str(folder / "run")]) == 0
+    parent, child = load_weights(folder / "run").arrays, load_weights(tmp_path / "child").arrays
+    assert all(np.array_equal(parent[name], child[name]) for name in parent)
+
+
+def test_weights_that_do_not_fit_are_refused_before_anything_is_written(finished, tmp_path, capsys):
+    folder, words = finished
+    here = ["--out", str(tmp_path / "run"), "--from-weights", str(folder / "run")]
+    assert status_of([*words, *here, "--env", "view=pixels"]) == 2
+    assert "does not fit: array 'weights'" in capsys.readouterr().err
+    assert status_of([*words, *here, "--seeds", "3"]) == 2
+    assert "holds 2 agents: start 2 seeds from them" in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
+
+
+def test_weights_are_used_to_start_from_only_once(finished, capsys):
+    _, words = finished
+    assert status_of([*words, "--from-weights", "gone-by-now"]) == 0
+    assert "goes on from its own checkpoint, not from gone-by-now" in capsys.readouterr().err
+
+
+def test_tensorboard_or_wandb_that_is_missing_is_said_at_once(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("foresight.app.train.find_spec", lambda package: None)
+    for flag in ("tensorboard", "wandb"):
+        assert status_of(["train", "--out", str(tmp_path / "run"), f"--{flag}"]) == 2
+        assert f"pip install 'foresight[{flag}]'" in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
+
+
+RECORD = {"update": 4, "steps": 1000, "solved": [0.25, 0.75], "score": [1.0, 2.0], "entropy": [0.5, 0.5]}
+
+
+def test_progress_shows_means_over_seeds_speed_of_all_and_time_left():
+    told = format_record(RECORD, pace=100.0, total_steps=67_000, seeds=2)
+    assert told == "200 steps/s  solved 50.0 %  return 1.50  entropy 0.50  11:00 left"
+    assert "steps/s" not in format_record(RECORD, None, 67_000, 2)
+
+
+def test_the_pace_leaves_out_what_came_before_the_first_record():
+    pace = Pace()
+    pace.note(0.0, 900_000)
+    assert pace.steps_per_second is None
+    for second in range(50):
+        pace.note(100.0 + second, 1_000_000 + 10 * second)
+    assert pace.steps_per_second == pytest.approx(10)
+
+
+def test_durations_read_like_a_clock():
+    assert [format_duration(s) for s in (0, 59.6, 61, 3661)] == ["0:00", "1:00", "1:01", "1:01:01"]
+
+
+def test_without_a_terminal_a_line_now_and_then_is_said(capsys):
+    lines = []
+    with TrainingProgress("a run", 2000, 2, lines.append) as progress:
+        begun = time.monotonic()
+        for second in (1, 29, 31, 40, 62):
+            progress.show(RECORD, begun + second)
+    assert len(lines) == 2
+    assert lines[0].startswith("1,000 of 2,000 steps")
+    with TrainingProgress("a run", 2000, 2, lines.append, quiet=True) as progress:
+        progress.show(RECORD, begun + 100)
+    assert len(lines) == 2
+    assert capsys.readouterr().out == ""
+
+
+def test_help_is_quick_and_gives_examples():
+    probe = """
+import sys
+from foresight.app.train import parse
+try: parse(["--help"])
+finally: print("jax" in sys.modules)
+"""
+    result = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, timeout=60, check=False)
+    assert "foresight train sokoban --net drc --depth 3 --ticks 3 --levels" in result.stdout
+    assert result.stdout.endswith("False\n")
+
+
+def test_ctrl_c_saves_and_the_same_command_goes_on(tmp_path):
+    """The real thing: a small DRC in a process of its own."""
+    words = "train sokoban --preset quick --levels builtin/mini-test --depth 1 --ticks 1 --features 4".split()
+    words += "--net-set hidden=8 --lanes 4 --minibatch 4 --unroll 3 --chunk 1 --steps 1e7".split()
+    # Compiling is most of the time here, and less thorough compiling is enough.
+    environment = os.environ | {"XLA_FLAGS": "--xla_backend_optimization_level=0"}
+    process = subprocess.Popen(
+        [*COMMAND, *words, "--out", str(tmp_path / "run")], stderr=subprocess.PIPE, text=True, env=environment
+    )
+    wait_for(lambda: (tmp_path / "run" / "metrics.jsonl").exists() and len(read_metrics(tmp_path / "run")) > 2)
+    process.send_signal(signal.SIGINT)
+    told = process.communicate(timeout=60)[1]
+    assert process.returncode == 130
+    assert f"the same command goes on with {tmp_path / 'run'} where it stopped" in told
+    assert "Traceback" not in told
+    assert load_weights(tmp_path / "run").step == read_metrics(tmp_path / "run")[-1]["update"]
+
+
+def wait_for(condition, seconds: float = 120.0) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited too long"
+        time.sleep(0.05)

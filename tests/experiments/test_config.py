@@ -1,0 +1,116 @@
+import json
+from dataclasses import replace
+
+import pytest
+
+from foresight.errors import ForesightError
+from foresight.experiments.config import EnvSettings, NetSettings, RunConfig, assignments, from_json
+from foresight.experiments.presets import PRESETS, preset
+from foresight.learning.settings import LearnSettings
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_config_comes_back_from_its_json_as_it_was(name):
+    config = PRESETS[name]()
+    assert from_json(RunConfig, json.loads(json.dumps(config.as_json()))) == config
+
+
+def changed(path: str, value) -> dict:
+    values = RunConfig().as_json()
+    *folders, name = path.split(".")
+    inner = values
+    for folder in folders:
+        inner = inner[folder]
+    inner[name] = value
+    return values
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        ("moon", 1, "config has 'moon', which this version of foresight does not know"),
+        ("learn.moon", 1, "config.learn has 'moon'"),
+        ("learn", 5, "config.learn is 5; expected settings by name"),
+        ("learn.lanes", "many", "config.learn.lanes is 'many'; expected int"),
+        ("learn.lanes", True, "config.learn.lanes is True; expected int"),
+        ("learn.discount", None, "config.learn.discount is None; expected float or int"),
+        ("net.depth", "deep", "config.net.depth is 'deep'; expected int or NoneType"),
+        ("net.net", "perceptron", "config.net.net is 'perceptron'; expected one of drc, lstm"),
+        ("domain", "chess", "config.domain is 'chess'; expected one of sokoban"),
+        ("env.caps", 5, "config.env.caps is 5; expected a list of 2"),
+        ("env.caps", [1, 2, 3], r"config.env.caps is \[1, 2, 3\]; expected a list of 2"),
+        ("env.caps", [1, "x"], r"config.env.caps\[1\] is 'x'; expected int"),
+        ("env.env", "size=3", "config.env.env is 'size=3'; expected a list"),
+        ("env.env", [3], r"config.env.env\[0\] is 3; expected str"),
+        ("seeds", 0, "--seeds must be at least 1"),
+    ],
+)
+def test_stored_values_that_cannot_be_are_refused_by_name(path, value, message):
+    with pytest.raises(ForesightError, match=message):
+        from_json(RunConfig, changed(path, value))
+
+
+def test_whole_chunks_cover_the_steps():
+    learn = LearnSettings(lanes=4, minibatch=4, unroll=5)  # 20 frames a round
+    assert RunConfig(steps=1, chunk=3, learn=learn).rounds == 3
+    assert RunConfig(steps=60, chunk=3, learn=learn).rounds == 3
+    assert RunConfig(steps=61, chunk=3, learn=learn).rounds == 6
+
+
+def test_the_learning_rate_falls_until_the_end_of_the_run_unless_said_otherwise():
+    assert RunConfig(steps=5e6).schedule.anneal_steps == 5e6
+    assert RunConfig(steps=5e6, learn=LearnSettings(anneal_steps=1e9)).schedule.anneal_steps == 1e9
+
+
+def test_assignments_are_json_where_they_can_be_and_words_otherwise():
+    pairs = ("size=16", "top-down=false", "memory=GatedConvRNN", "sides=[2, 3]", "rate=1e-3")
+    expected = {"size": 16, "top_down": False, "memory": "GatedConvRNN", "sides": (2, 3), "rate": 1e-3}
+    assert assignments(pairs, "env") == expected
+    with pytest.raises(ForesightError, match="--env size: expected NAME=VALUE"):
+        assignments(("size",), "env")
+
+
+def test_only_what_is_said_of_a_network_is_passed_on():
+    assert NetSettings().keywords() == {"dtype": "float32"}
+    said = NetSettings(depth=2, ticks=4, net_set=("hidden=8",)).keywords()
+    assert said == {"dtype": "float32", "depth": 2, "ticks": 4, "hidden": 8}
+
+
+def test_networks_are_named_as_in_the_paper():
+    assert NetSettings(depth=3, ticks=2).label == "DRC(3,2)"
+    assert NetSettings(net="vin", depth=10).label == "VIN(10)"
+    assert NetSettings(net="resnet").label == "ResNet"
+
+
+def test_a_preset_for_another_network_or_domain_keeps_how_it_learns():
+    quick = PRESETS["quick"]()
+    other = preset("quick", "boxworld", "resnet")
+    assert other.learn == quick.learn
+    assert (other.net, other.env.env) == (NetSettings(net="resnet"), ())
+    assert preset("quick", "sokoban", "drc") == quick
+
+
+def test_the_paper_preset_holds_the_numbers_of_the_appendix():
+    paper = PRESETS["paper"]()
+    learn = paper.learn
+    assert (learn.minibatch, learn.unroll, learn.discount, learn.trace) == (32, 20, 0.97, 0.97)
+    assert (learn.learning_rate, learn.beta1, learn.beta2, learn.epsilon) == (4e-4, 0.9, 0.999, 1e-4)
+    assert (learn.entropy_bonus, learn.logits_cost, learn.head_weights_cost) == (0.01, 1e-3, 1e-5)
+    assert (paper.steps, paper.env.caps) == (1e9, (120, 120))
+
+
+def test_the_a3c_preset_learns_from_each_unroll_once_at_once():
+    learn = PRESETS["a3c"]().learn
+    assert learn.gradient_steps_per_round == 1
+    assert learn.trace == 1
+
+
+@pytest.mark.parametrize("change", [{"steps": float("inf")}, {"chunk": 0}, {"seed": -1}])
+def test_a_run_that_cannot_be_is_refused(change):
+    with pytest.raises(ForesightError, match=f"--{next(iter(change))} must be"):
+        replace(RunConfig(), **change)
+
+
+def test_caps_must_rise():
+    with pytest.raises(ForesightError, match="--caps"):
+        EnvSettings(caps=(5, 4))

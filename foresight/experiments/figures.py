@@ -1,11 +1,13 @@
 """Records into figures; the one place that needs matplotlib."""
 
+import io
 from pathlib import Path
 
 import numpy as np
 
-from foresight.errors import MissingExtra
+from foresight.errors import ForesightError, MissingExtra
 from foresight.experiments.curves import Band
+from foresight.files import write_whole
 from foresight.levels.resemblance import Measures
 
 
@@ -17,6 +19,17 @@ def new_figure(columns: int, width: float, height: float):
         raise MissingExtra("drawing figures", "plots") from error
     figure = Figure(figsize=(width, height), layout="constrained")
     return figure, figure.subplots(1, columns)
+
+
+def write_figure(figure, path: Path, dpi: int) -> None:
+    """Write a figure in the format that the file's suffix names."""
+    formats = figure.canvas.get_supported_filetypes()
+    suffix = path.suffix.removeprefix(".")
+    if suffix not in formats:
+        raise ForesightError(f"cannot draw {path}: expected a name that ends in .{', .'.join(sorted(formats))}")
+    content = io.BytesIO()
+    figure.savefig(content, format=suffix, dpi=dpi)
+    write_whole(path, content.getvalue())
 
 
 def plot_level_statistics(sets: dict[str, Measures], path: Path) -> None:
@@ -40,7 +53,7 @@ def plot_level_statistics(sets: dict[str, Measures], path: Path) -> None:
         axis.set_ylabel("share of levels")
         axis.legend(frameon=False, fontsize=8)
         axis.spines[["top", "right"]].set_visible(False)
-    figure.savefig(path, dpi=110)
+    write_figure(figure, path, dpi=110)
 
 
 def plot_learning_curves(curves: dict[str, Band], field: str, path: Path) -> None:
@@ -62,4 +75,4 @@ def plot_learning_curves(curves: dict[str, Band], field: str, path: Path) -> Non
     axis.grid(alpha=0.3)
     axis.legend(frameon=False)
     axis.spines[["top", "right"]].set_visible(False)
-    figure.savefig(path, dpi=150)
+    write_figure(figure, path, dpi=150)

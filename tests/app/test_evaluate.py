@@ -1,0 +1,143 @@
+"""`foresight evaluate`: what it reports, what it writes, what it refuses."""
+
+import json
+
+import numpy as np
+import pytest
+
+from foresight.app.evaluate import Evaluate
+from foresight.errors import ForesightError
+from foresight.evaluation.solve import NOT_PLAYED
+from foresight.experiments.config import EnvSettings, RunConfig
+from tests.app.small_runs import LEVELS, status_of, use_linear_networks, write_levels
+from tests.envs.reference_sokoban import Game
+from tests.experiments.test_agents import write_weights
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    """Weights of two seeds, as a file; every network is linear in the meantime."""
+    folder = tmp_path_factory.mktemp("evaluate")
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        use_linear_networks(monkeypatch)
+        config = RunConfig(seeds=2, env=EnvSettings(levels=write_levels(folder), env=("view=planes",)))
+        write_weights(folder / "model.safetensors", config)
+        yield str(folder / "model.safetensors")
+
+
+def report(capsys, *words: str) -> list[dict]:
+    assert status_of(["evaluate", *words, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_there_is_an_entry_for_each_seed_and_thinking_setting(model, capsys):
+    rows = report(capsys, model, "--think", "0,2", "--cap", "20")
+    assert [(row["seed"], row["think"]) for row in rows] == [(0, 0), (0, 2), (1, 0), (1, 2)]
+    for row in rows:
+        assert row["levels"] == 4
+        assert row["solved_percent"] == 25 * row["solved"]
+        assert row["ci95"][0] <= row["solved_percent"] <= row["ci95"][1]
+        assert {"steps_mean", "seconds", "score_mean"} <= set(row)
+        assert (row["cap"], row["greedy"]) == (20, True)
+
+
+def test_limit_plays_the_first_levels_only(model, capsys):
+    assert [row["levels"] for row in report(capsys, model, "--limit", "3")] == [3, 3]
+
+
+def test_the_usual_cap_is_the_papers(model, capsys):
+    assert report(capsys, model)[0]["cap"] == 120
+
+
+def test_a_table_is_printed_for_people(model, capsys):
+    assert status_of(["evaluate", model, "--cap", "20"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split()[:3] == ["seed", "think", "solved"]
+    assert [line.split()[0] for line in lines[1:]] == ["0", "1"]
+
+
+def replay(solved, steps, score, actions, board) -> None:
+    """Play the actions by the plain rules and come to the same end."""
+    game = Game(board)
+    told = [game.step(int(action)) for action in actions[:steps]]
+    assert sum(reward for reward, _, _ in told) == pytest.approx(score, abs=1e-4)
+    assert [end for _, end, _ in told] == [False] * (steps - 1) + [solved]
+
+
+def test_the_record_of_every_level_replays_from_an_npz_file(model, tmp_path, capsys):
+    rows = report(capsys, model, "--think", "0,1", "--sample", "--cap", "20", "--out", str(tmp_path / "p.npz"))
+    with np.load(tmp_path / "p.npz", allow_pickle=False) as file:
+        played = dict(file)
+    assert played["seed"].tolist() == [0, 0, 1, 1]
+    assert played["think"].tolist() == [0, 1, 0, 1]
+    assert played["solved"].sum(axis=1).tolist() == [row["solved"] for row in rows]
+    assert played["solved"].any()
+    assert json.loads(str(played["about"]))["greedy"] is False
+    for i in range(4):
+        for number, board in enumerate(LEVELS.cells()):
+            steps = played["steps"][i, number]
+            replay(played["solved"][i, number], steps, played["score"][i, number], played["actions"][i, number], board)
+            assert (played["actions"][i, number, steps:] == NOT_PLAYED).all()
+
+
+def test_the_record_of_every_level_replays_from_lines_of_json(model, tmp_path, capsys):
+    report(capsys, model, "--sample", "--cap", "20", "--seed", "3", "--out", str(tmp_path / "p.jsonl"))
+    about, *lines = [json.loads(line) for line in (tmp_path / "p.jsonl").read_text().splitlines()]
+    assert about["about"]["play_seed"] == 3
+    assert [(line["seed"], line["level"]) for line in lines] == [(s, n) for s in (0, 1) for n in range(4)]
+    for line in lines:
+        assert len(line["actions"]) == line["steps"]
+        replay(line["solved"], line["steps"], line["score"], line["actions"], LEVELS.cells()[line["level"]])
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--greedy", "--sample"], "--greedy and --sample exclude each other"),
+        (["--think", "some"], "--think some: expected numbers such as 4"),
+        (["--think", "-1"], "--think"),
+        (["--think", ""], "--think : expected numbers"),
+        (["--limit", "0"], "--limit must be at least 1"),
+        (["--cap", "0"], "--cap must be at least 1"),
+        (["--batch", "0"], "--batch must be at least 1"),
+        (["--levels", "nowhere"], "no level set 'nowhere'"),
+        (["--out", "played.txt"], "expected a name that ends in .npz or .jsonl"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused_by_name(model, capsys, words, message):
+    assert status_of(["evaluate", model, *words]) == 2
+    told = capsys.readouterr()
+    assert message in told.err
+    assert told.out == ""
+
+
+def test_a_model_that_is_not_there_is_refused(capsys):
+    assert status_of(["evaluate", "nobody"]) == 2
+    assert "there is no 'nobody': expected a run folder" in capsys.readouterr().err
+
+
+def test_thinking_settings_are_read_from_one_word():
+    assert Evaluate("x", think="0, 1,10").thinking == [0, 1, 10]
+    with pytest.raises(ForesightError):
+        _ = Evaluate("x", think="1,,2").thinking
+
+
+def test_a_domain_without_an_end_of_levels_wants_a_limit(tmp_path, capsys, monkeypatch):
+    use_linear_networks(monkeypatch)
+    config = RunConfig(domain="gridworld", env=EnvSettings(env=("size=8", "sides=[1,2]", "obstacles=[1,2]")))
+    write_weights(tmp_path / "g.safetensors", config)
+    assert status_of(["evaluate", str(tmp_path / "g.safetensors")]) == 2
+    assert "gridworld makes levels without end: say how many to play with --limit" in capsys.readouterr().err
+
+
+def test_the_batch_size_changes_no_number(model, capsys):
+    def counts(batch: str) -> list[tuple]:
+        rows = report(capsys, model, "--sample", "--cap", "20", "--batch", batch)
+        return [(row["solved"], row["steps_mean"], row["score_mean"]) for row in rows]
+
+    assert counts("2") == counts("4")
+
+
+def test_help_gives_an_example(capsys):
+    assert status_of(["evaluate", "--help"]) == 0
+    assert "foresight evaluate runs/drc --levels" in capsys.readouterr().out

@@ -1,0 +1,97 @@
+"""`foresight plot`: runs pooled by label, drawn and told."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from foresight.app.plot import curves_by_label
+from foresight.errors import ForesightError
+from foresight.experiments.config import NetSettings, RunConfig
+from foresight.experiments.runs import open_run
+from tests.app.small_runs import status_of
+
+
+def write_run(folder, config: RunConfig, slope: float, records: int = 6):
+    """A run folder with records in which the share solved grows evenly, half as fast for every further seed."""
+    run = open_run(folder, config.as_json())
+    lines = []
+    for update in range(1, records + 1):
+        values = [slope * update / (seed + 1) for seed in range(config.seeds)]
+        lines.append({"update": update, "steps": 1000 * update, "solved": values if config.seeds > 1 else values[0]})
+    run.metrics.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return str(folder)
+
+
+DRC, CNN = RunConfig(net=NetSettings(depth=3, ticks=3)), RunConfig(net=NetSettings(net="cnn"))
+
+
+def test_runs_that_differ_in_seeds_alone_are_pooled_and_named_after_their_network(tmp_path):
+    runs = [write_run(tmp_path / str(seed), replace(DRC, seed=seed), 0.1) for seed in range(3)]
+    other = write_run(tmp_path / "cnn", CNN, 0.05)
+    groups = curves_by_label((*runs, other), "solved")
+    assert {label: len(curves) for label, curves in groups.items()} == {"DRC(3,3)": 3, "CNN": 1}
+
+
+def test_unlike_runs_of_one_network_are_told_apart_by_their_folders(tmp_path):
+    one, other = write_run(tmp_path / "a", DRC, 0.1), write_run(tmp_path / "b", replace(DRC, steps=5.0), 0.1)
+    assert list(curves_by_label((one, other), "solved")) == [one, other]
+
+
+def test_labels_pool_what_they_are_given_to_and_seeds_of_one_run_count_each(tmp_path):
+    one = write_run(tmp_path / "a", replace(DRC, seeds=2), 0.1)
+    other = write_run(tmp_path / "b", CNN, 0.1)
+    groups = curves_by_label((f"all={one}", f"all={other}"), "solved")
+    assert {label: len(curves) for label, curves in groups.items()} == {"all": 3}
+
+
+def test_a_picture_is_drawn_and_its_curves_are_told_as_json(tmp_path, capsys):
+    one = write_run(tmp_path / "a", replace(DRC, seeds=2), 0.1)
+    other = write_run(tmp_path / "b", CNN, 0.1, records=3)
+    words = ["plot", one, other, "--out", str(tmp_path / "c.png"), "--window", "0", "--json"]
+    assert status_of(words) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["field"], told["window"], told["file"]) == ("solved", 0, str(tmp_path / "c.png"))
+    drc, cnn = told["curves"]
+    assert (drc["label"], drc["seeds"], drc["steps"][-1]) == ("DRC(3,3)", 2, 6000)
+    assert drc["mean"][-1] == pytest.approx(0.45)
+    assert drc["low"][-1] < 0.3 < 0.6 < drc["high"][-1]
+    assert (cnn["mean"], "low" in cnn) == (pytest.approx([0.1, 0.2, 0.3]), False)
+    assert (tmp_path / "c.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_people_are_told_where_curves_end_and_where_the_picture_is(tmp_path, capsys):
+    run = write_run(tmp_path / "a", replace(DRC, seeds=2), 0.1)
+    assert status_of(["plot", run, "--out", str(tmp_path / "c.svg")]) == 0
+    told = capsys.readouterr().out
+    assert "DRC(3,3)" in told
+    assert "45.00 %" in told
+    assert "at 6,000 steps" in told
+    assert f"smoothed over 300 steps, is drawn in {tmp_path / 'c.svg'}" in told
+    assert "<svg" in (tmp_path / "c.svg").read_text()
+
+
+def test_what_cannot_be_drawn_is_refused_by_name(tmp_path, capsys):
+    run = write_run(tmp_path / "a", DRC, 0.1)
+    for words, message in [
+        ([], "which runs? give at least one run folder"),
+        ([str(tmp_path)], "is not a run folder"),
+        ([run, "--field", "wins"], "have no 'wins'; there are: solved"),
+        ([run, "--window", "-1"], "--window must be a number of steps"),
+        ([run, "--out", str(tmp_path / "c.docx")], "c.docx: expected a name that ends in .avif, "),
+        ([run, "--out", str(tmp_path / "curves")], "curves: expected a name that ends in"),
+        ([run, "--out", f"{run}/config.json/c.png"], "cannot write"),
+    ]:
+        assert status_of(["plot", *words]) == 2
+        assert message in capsys.readouterr().err
+
+
+def test_a_run_without_records_is_named(tmp_path):
+    open_run(tmp_path / "new", DRC.as_json())
+    with pytest.raises(ForesightError, match=r"cannot read .*new/metrics\.jsonl|has no records yet"):
+        curves_by_label((str(tmp_path / "new"),), "solved")
+
+
+def test_help_gives_an_example(capsys):
+    assert status_of(["plot", "--help"]) == 0
+    assert "foresight plot DRC=runs/drc" in capsys.readouterr().out

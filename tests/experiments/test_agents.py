@@ -1,0 +1,109 @@
+"""Agents from run folders, files and shipped names, made without training: weights are written as a run writes them."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from foresight.errors import ForesightError
+from foresight.experiments import agents
+from foresight.experiments.agents import export_agent, find_model, for_seeds, load_agents, shipped_names, start_from
+from foresight.experiments.arrays import encode, to_arrays
+from foresight.experiments.build import build_env, build_net
+from foresight.experiments.config import EnvSettings, NetSettings, RunConfig
+from foresight.files import write_whole
+from foresight.learning.train import TrainState
+from tests.app.small_runs import use_linear_networks, write_levels
+
+
+@pytest.fixture
+def config(tmp_path, monkeypatch):
+    use_linear_networks(monkeypatch)
+    levels = write_levels(tmp_path)
+    return RunConfig(seed=5, seeds=3, env=EnvSettings(levels=levels, env=("view=planes",)))
+
+
+def write_weights(path, config: RunConfig, step: int = 7):
+    """The nets of a run's seeds, stacked as training keeps them, in a file."""
+    env = build_env(config)
+    keys = jax.random.split(jax.random.key(0), config.seeds)
+    nets = [build_net(config, env, key) for key in keys]
+    net = nets[0] if config.seeds == 1 else jax.tree.map(lambda *leaves: jnp.stack(leaves), *nets)
+    write_whole(path, encode(to_arrays(net), {"config": config.as_json(), "step": step}))
+    return nets
+
+
+def same_net(one, other) -> bool:
+    return all(np.array_equal(a, b) for a, b in zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True))
+
+
+def test_seeds_trained_together_become_agents_of_their_own(tmp_path, config):
+    nets = write_weights(tmp_path / "a.safetensors", config)
+    loaded = load_agents(tmp_path / "a.safetensors")
+    assert [agent.seed for agent in loaded] == [5, 6, 7]
+    assert all(same_net(agent.net, net) for agent, net in zip(loaded, nets, strict=True))
+    assert not same_net(loaded[0].net, nets[1])
+    assert loaded[0].frames == 7 * config.learn.frames_per_round
+
+
+def test_an_exported_agent_is_the_same_alone(tmp_path, config):
+    write_weights(tmp_path / "a.safetensors", config)
+    second = load_agents(tmp_path / "a.safetensors")[1]
+    export_agent(second, tmp_path / "b.safetensors")
+    (alone,) = load_agents(tmp_path / "b.safetensors")
+    assert same_net(alone.net, second.net)
+    assert (alone.seed, alone.step, alone.config.seeds) == (6, 7, 1)
+
+
+def test_a_shipped_agent_is_found_by_its_name_unless_a_path_has_it(tmp_path, config, monkeypatch):
+    monkeypatch.setattr(agents, "SHIPPED", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    write_weights(tmp_path / "planner.safetensors", config)
+    assert shipped_names() == ["planner"]
+    assert len(load_agents("planner")) == 3
+    (tmp_path / "planner").mkdir()
+    assert str(find_model("planner")) == "planner"
+
+
+def test_a_model_that_is_not_there_is_refused_with_the_names_that_are(tmp_path, config, monkeypatch):
+    monkeypatch.setattr(agents, "SHIPPED", tmp_path)
+    write_weights(tmp_path / "planner.safetensors", config)
+    with pytest.raises(ForesightError, match=r"there is no 'nobody': .* shipped agent: planner"):
+        load_agents("nobody")
+
+
+def test_agents_play_other_levels_than_they_were_trained_on(tmp_path, config):
+    write_weights(tmp_path / "a.safetensors", config)
+    boards = tmp_path / "boards.txt"
+    boards.write_text("; 0\n#####\n#@$.#\n#####\n\n; 1\n#####\n#.$@#\n#####\n")
+    assert load_agents(tmp_path / "a.safetensors")[0].env.level_count == 4
+    assert load_agents(tmp_path / "a.safetensors", str(boards))[0].env.level_count == 2
+
+
+def test_levels_are_refused_for_a_domain_that_makes_its_own(tmp_path, config):
+    gridworld = RunConfig(domain="gridworld", net=NetSettings(net="cnn"))
+    write_weights(tmp_path / "a.safetensors", gridworld)
+    with pytest.raises(ForesightError, match="plays gridworld, which makes its own levels"):
+        load_agents(tmp_path / "a.safetensors", "builtin/test")
+
+
+def test_boards_of_another_size_are_refused(tmp_path, config):
+    write_weights(tmp_path / "a.safetensors", config)
+    with pytest.raises(ForesightError, match="does not fit: array"):
+        load_agents(tmp_path / "a.safetensors", "builtin/mini-test")
+
+
+@pytest.mark.parametrize("seeds", [1, 3])
+def test_a_new_run_starts_from_weights_seed_by_seed_or_all_from_one(tmp_path, config, seeds):
+    there = RunConfig(**(vars(config) | {"seeds": seeds}))
+    nets = write_weights(tmp_path / "a.safetensors", there)
+    other = write_weights(tmp_path / "b.safetensors", config)
+    blank = jax.tree.map(lambda *leaves: jnp.zeros_like(jnp.stack(leaves)), *other)
+    state = start_from(tmp_path / "a.safetensors", config)(TrainState(blank, None, None, None, None))
+    for index in range(3):
+        assert same_net(jax.tree.map(lambda leaf, i=index: leaf[i], state.net), nets[index % seeds])
+
+
+def test_three_agents_are_not_shared_out_among_two_seeds(tmp_path):
+    with pytest.raises(ForesightError, match=r"holds 3 agents: .*--seeds 3"):
+        for_seeds({"a": np.zeros((3, 2))}, 3, 2, tmp_path)

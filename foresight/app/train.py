@@ -129,12 +129,17 @@ def stored_settings(path: Path) -> RunConfig:
 
 def run(settings: RunConfig, options: RunOptions, devices: DeviceSettings) -> int:
     """Train in the run folder with progress shown, and say how it ended."""
+    if devices.coordinator and not options.out:
+        raise ForesightError("--coordinator needs --out: all processes must name the same run folder")
     sinks = chosen_sinks(options)  # before jax is imported: what is missing is said at once
     from foresight.experiments.agents import start_from
+    from foresight.experiments.crew import is_writer
+    from foresight.experiments.devices import join_processes
     from foresight.experiments.keeper import SaveOptions
     from foresight.experiments.loop import say_on_stderr
     from foresight.experiments.train import run_training
 
+    join_processes(devices)  # before anything is computed
     folder = options.out or default_folder(settings)
     has_begun = (folder / "checkpoints").is_dir()
     if options.from_weights and has_begun:
@@ -142,7 +147,8 @@ def run(settings: RunConfig, options: RunOptions, devices: DeviceSettings) -> in
     weights = start_from(options.from_weights, settings) if options.from_weights and not has_begun else None
     title = f"{settings.net.label} on {settings.domain}"
     total_steps = settings.rounds * settings.learn.frames_per_round
-    with TrainingProgress(title, total_steps, settings.seeds, say_on_stderr, options.quiet) as progress:
+    quiet = options.quiet or not is_writer()
+    with TrainingProgress(title, total_steps, settings.seeds, say_on_stderr, quiet) as progress:
         outcome = run_training(
             settings,
             folder,
@@ -152,7 +158,8 @@ def run(settings: RunConfig, options: RunOptions, devices: DeviceSettings) -> in
             start_from=weights or (lambda state: state),
             devices=devices,
         )
-    say_on_stderr(outcome.message)
+    if is_writer():
+        say_on_stderr(outcome.message)
     return outcome.exit_code
 
 

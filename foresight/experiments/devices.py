@@ -23,10 +23,11 @@ def join_processes(settings: DeviceSettings) -> None:
     try:
         jax.distributed.initialize(address, settings.processes, settings.process_id)
     except (ValueError, RuntimeError) as error:
-        told = (
-            f"--coordinator {settings.coordinator} --processes {settings.processes} --process-id {settings.process_id}"
-        )
-        raise ForesightError(f"the processes of the run could not meet ({told}): {error}") from error
+        told = "no cluster says who they are" if address is None else f"with {settings}"
+        raise ForesightError(
+            f"the processes of the run cannot meet, {told} ({error}); give each --coordinator HOST:PORT, "
+            "--processes N and its own --process-id, from 0"
+        ) from error
 
 
 def lane_mesh(settings: DeviceSettings, learn: LearnSettings) -> Mesh | None:

@@ -134,12 +134,12 @@ def test_settings_that_do_not_go_together_are_refused():
         DeviceSettings(coordinator="auto", devices=1)
 
 
-def test_no_cluster_to_ask_is_said_with_the_flags_that_were_given(monkeypatch):
+def test_where_there_is_no_cluster_to_ask_the_flags_to_give_are_named(monkeypatch):
     def initialize(*arguments):
         raise ValueError("coordinator_address should be defined.")
 
     monkeypatch.setattr(jax.distributed, "initialize", initialize)
-    with pytest.raises(ForesightError, match=r"could not meet \(--coordinator auto .* should be defined"):
+    with pytest.raises(ForesightError, match=r"no cluster .* should be defined.*--coordinator HOST:PORT"):
         join_processes(DeviceSettings(coordinator="auto"))
 
 

@@ -17,8 +17,21 @@ def shortest_solution(board: np.ndarray) -> list[int] | None:
     player = number[np.argmax(cells >= 5)]
     target = np.isin(cells[free], (2, 4, 6))
     table = np.array([[comb(n, k) for k in range(len(boxes) + 1)] for n in range(len(free) + 1)])
-    found = search(neighbours, target, boxes, player, table)
+    found = search(neighbours, target, not_lost(neighbours, target), boxes, player, table)
     return None if found is None else found.tolist()
+
+
+def not_lost(neighbours: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """Cells from which a lone box can still be pushed to some target, found by pulling it away from each."""
+    reached = target.copy()
+    queue = np.flatnonzero(target).tolist()
+    for cell in queue:
+        for direction in range(4):
+            beside = neighbours[cell, direction]
+            if beside >= 0 and neighbours[beside, direction] >= 0 and not reached[beside]:
+                reached[beside] = True
+                queue.append(beside)
+    return reached
 
 
 @njit
@@ -31,31 +44,59 @@ def rank(boxes, player, table):
 
 
 @njit
-def search(neighbours, target, boxes, player, table):
+def moved(boxes, old, new, after):
+    """Write into `after` the ascending `boxes` with `old` gone to `new`; false where another box is there."""
+    place = 0
+    for box in boxes:
+        if box == new:
+            return False
+        if box != old:
+            after[place] = box
+            place += 1
+    while place > 0 and after[place - 1] > new:
+        after[place] = after[place - 1]
+        place -= 1
+    after[place] = new
+    return True
+
+
+@njit
+def all_home(boxes, target):
+    """True when every box stands on a target."""
+    home = True
+    for box in boxes:
+        home &= target[box]
+    return home
+
+
+@njit
+def search(neighbours, target, useful, boxes, player, table):
     """Actions of a shortest solution, or None."""
     states = len(neighbours) * table[-1, -1]
     seen = np.zeros(states, np.bool_)
-    players, placements = np.empty(states, np.uint8), np.empty((states, len(boxes)), np.uint8)
+    players, placements = np.empty(states, np.int16), np.empty((states, len(boxes)), np.int16)
     parents, moves = np.empty(states, np.int32), np.empty(states, np.uint8)
     players[0], placements[0], parents[0], count = player, boxes, -1, 1
     seen[rank(boxes, player, table)] = True
+    pushed = placements[0].copy()
     for head in range(states):
         if head == count:
             return None
-        if target[placements[head].astype(np.int64)].all():
+        if all_home(placements[head], target):
             return path_to(head, parents, moves)
         for direction in range(4):
             ahead = neighbours[players[head], direction]
             if ahead < 0:
                 continue
-            after = placements[head].copy()
-            pushed = np.argmax(after == ahead)
-            if after[pushed] == ahead:
-                beyond = neighbours[ahead, direction]
-                if beyond < 0 or (after == beyond).any():
-                    continue
-                after[pushed] = beyond
-                after.sort()
+            after = placements[head]
+            for box in placements[head]:
+                if box == ahead:
+                    beyond = neighbours[ahead, direction]
+                    after = pushed
+                    if beyond < 0 or not useful[beyond] or not moved(placements[head], box, beyond, pushed):
+                        ahead = -1
+            if ahead < 0:
+                continue
             state = rank(after, ahead, table)
             if not seen[state]:
                 seen[state] = True

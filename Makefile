@@ -5,12 +5,12 @@ PYTHON ?= python3
 BIN := .venv/bin
 EXTRAS := plots web atari generate tensorboard wandb dev
 
-.PHONY: run test style units extras soak clean
+.PHONY: run test style units extras soak builtin-levels clean
 
 run: .venv/core
-	$(BIN)/foresight levels list
-	$(BIN)/foresight levels info builtin/test
-	$(BIN)/foresight levels show builtin/test 0
+	@echo "An agent that learned to plan from 20 million steps of play meets levels it has never seen."
+	$(BIN)/foresight evaluate drc33-20m --levels builtin/test --limit 100 --think 0,4
+	$(BIN)/foresight watch drc33-20m --levels builtin/test --gif runs/solved.gif
 
 test: style units extras
 
@@ -46,6 +46,9 @@ install = \
 
 comma := ,
 space := $(subst ,, )
+
+builtin-levels: .venv/core
+	$(BIN)/python -m foresight.levels.make_builtin --check
 
 clean:
 	rm -rf .venv .pytest_cache .ruff_cache .hypothesis

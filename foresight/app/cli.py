@@ -13,6 +13,7 @@ COMMANDS = {
     "levels": "import, look at, combine and generate Sokoban levels",
     "train": "train an agent, or go on with a run",
     "evaluate": "how well an agent plays a set of levels",
+    "watch": "see an agent play a level, in the terminal or as an animation",
     "plot": "learning curves of runs",
     "play": "play a domain yourself in the terminal",
     "params": "the paper's table of parameter counts beside ours",

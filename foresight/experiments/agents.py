@@ -1,10 +1,12 @@
 """Trained agents: found, loaded, exported."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
 
+import jax
 import numpy as np
 
 from foresight.envs.base import Env
@@ -75,9 +77,14 @@ def agent_of_seed(weights: Weights, config: RunConfig, env: Env, index: int) -> 
     """The agent number `index` of those trained together."""
     arrays = weights.arrays
     if config.seeds > 1:
-        arrays = {name: np.ascontiguousarray(array[index]) for name, array in arrays.items()}
-    net = fill(net_shape(config, env), arrays, weights.source)
+        arrays = {name: np.asarray(array[index], order="C") for name, array in arrays.items()}
+    net = fill(net_shape(for_this_device(config), env), arrays, weights.source)
     return Agent(net, env, config, config.seed + index, weights.step, weights.source)
+
+
+def for_this_device(config: RunConfig) -> RunConfig:
+    """The same network, computing in float32 on a CPU: there bfloat16 is slower, not faster."""
+    return replace(config, net=replace(config.net, dtype="float32")) if jax.default_backend() == "cpu" else config
 
 
 def export_agent(agent: Agent, path: Path) -> None:

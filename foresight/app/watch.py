@@ -1,0 +1,100 @@
+"""`foresight watch`: see a trained agent play a level, in the terminal and as an animation."""
+
+import os
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import numpy as np
+import tyro
+from tyro.conf import FlagCreatePairsOff, Positional, arg
+
+from foresight.errors import ForesightError
+
+if TYPE_CHECKING:
+    from foresight.evaluation.solve import Record
+    from foresight.experiments.agents import Agent
+
+EXAMPLE = """Let a trained agent play one level, and watch it.
+
+MODEL is a run folder, a checkpoint folder, a .safetensors file, or the name of a shipped agent.
+
+example: foresight watch drc33-20m --levels builtin/test --index 7 --gif solved.gif"""
+CELL = 24  # pixels of the animation's side of a cell
+
+
+@dataclass(frozen=True)
+class Watch:
+    """Who plays what."""
+
+    model: Annotated[str, Positional, arg(metavar="MODEL")]
+    """whose weights"""
+    levels: str | None = None
+    """the set of levels to choose from (sokoban); those trained on where none is named"""
+    index: int | None = None
+    """which level; the first one that the agent solves where none is named"""
+    think: int = 0
+    """how often the agent may look before its first move"""
+    cap: int = 120
+    """steps after which the agent has failed"""
+    gif: Path | None = None
+    """write an animation to this file"""
+    quiet: FlagCreatePairsOff[bool] = False
+    """do not play in the terminal"""
+
+
+def main(arguments: list[str]) -> None:
+    """Play, show, and write the animation."""
+    options = tyro.cli(Watch, args=arguments, prog="foresight watch", description=EXAMPLE)
+    import jax
+
+    from foresight.evaluation.replay import replay
+    from foresight.experiments.agents import load_agents
+
+    agent = load_agents(options.model, options.levels)[0]
+    level, record = choose_level(agent, options)
+    seen = replay(agent.env, level, record.actions[0], jax.random.key(0))
+    if sys.stdout.isatty() and not options.quiet:
+        show_in_terminal(agent.env.name, seen)
+    verdict = "solved" if record.solved[0] else "not solved"
+    print(f"level {level}: {verdict} in {record.steps[0]} steps, score {record.score[0]:.2f}")
+    if options.gif:
+        write_animation(agent.env.name, seen, options.gif)
+        print(f"animation in {options.gif}")
+
+
+def choose_level(agent: "Agent", options: Watch) -> tuple[int, "Record"]:
+    """The level asked for, or the first one solved; and how it was played."""
+    import jax
+
+    from foresight.evaluation.solve import PlaySettings, solve
+
+    settings, count = PlaySettings(options.cap, options.think), agent.env.level_count
+    if options.index is not None and count is not None and not 0 <= options.index < count:
+        raise ForesightError(f"--index {options.index}: there are {count} levels, numbered from 0")
+    candidates = np.arange(min(count or 32, 32)) if options.index is None else np.array([options.index])
+    record = solve(agent.env, agent.net, candidates, settings, jax.random.key(0), len(candidates))
+    chosen = int(np.argmax(record.solved))
+    return int(candidates[chosen]), jax.tree.map(lambda x: x[chosen : chosen + 1], record)
+
+
+def show_in_terminal(domain: str, seen: np.ndarray, seconds: float = 0.15) -> None:
+    """Every board in its turn, drawn over the one before."""
+    from foresight.app.terminal import abilities_of, format_board
+
+    able, size = abilities_of(os.environ, sys.stdout.encoding), os.get_terminal_size()
+    for number, cells in enumerate(seen):
+        board = format_board(domain, cells, able, (size.columns, size.lines - 2))
+        up = f"\x1b[{len(board)}A" if number else ""
+        print(up + "\n".join(board), flush=True)
+        time.sleep(seconds)
+
+
+def write_animation(domain: str, seen: np.ndarray, path: Path) -> None:
+    """The boards as a GIF."""
+    from foresight.envs.draw import draw
+    from foresight.envs.gif import write_gif
+
+    write_gif(path, np.stack([draw(domain, cells, CELL) for cells in seen]))

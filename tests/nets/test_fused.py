@@ -1,0 +1,123 @@
+"""The CUDA core: what of it can be seen without a GPU, and (marked gpu) that it equals the plain path."""
+
+import itertools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from foresight.errors import ForesightError
+from foresight.nets import fused, kernel
+from foresight.nets.drc import DRC
+from foresight.nets.layers import convolve_natively
+
+DEPTH, GRID = 2, (4, 5)
+
+
+@pytest.fixture(scope="module")
+def weights():
+    return jax.random.normal(jax.random.key(0), (DEPTH, 3, 3, 64, 128))
+
+
+def small_drc(**settings):
+    return DRC("minipacman", (*GRID, 3), 5, jax.random.key(1), depth=DEPTH, ticks=2, hidden=8, **settings)
+
+
+def test_the_kernels_order_of_columns_keeps_a_channels_gates_together():
+    columns = jnp.arange(128)
+    f, i, o, g = (gate * 32 for gate in range(4))
+    expected = [f + 6, f + 7, i + 6, i + 7, o + 6, o + 7, g + 6, g + 7]
+    np.testing.assert_array_equal(fused.interleave(columns)[24:32], expected)
+    np.testing.assert_array_equal(fused.separate(fused.interleave(columns)), columns)
+
+
+def test_forward_fragments_hold_every_weight_where_the_tensor_cores_read_it(weights):
+    fragments = np.asarray(fused.fragments_forward(weights), np.float32)
+    rounded = np.asarray(weights.astype(jnp.bfloat16), np.float32).reshape(DEPTH, 9, 64, 4, 32)
+    draw = np.random.default_rng(0)
+    for d, tap, channel, gate, unit in zip(*(draw.integers(0, n, 500) for n in (DEPTH, 9, 64, 4, 32)), strict=True):
+        step, k = tap * 4 + channel // 16, channel % 16
+        lane = (unit % 8) * 4 + (k % 8) // 2  # column of the fragment, pair of rows
+        place = (d, step, unit // 8, gate // 2, lane, (gate % 2) * 4 + (k // 8) * 2 + k % 2)
+        assert fragments[place] == rounded[d, tap, channel, gate, unit]
+
+
+def test_backward_fragments_hold_every_weight_where_the_tensor_cores_read_it(weights):
+    fragments = np.asarray(fused.fragments_backward(weights), np.float32)
+    rounded = np.asarray(fused.interleave(weights).astype(jnp.bfloat16), np.float32).reshape(DEPTH, 9, 64, 128)
+    draw = np.random.default_rng(0)
+    for d, tap, channel, column in zip(*(draw.integers(0, n, 500) for n in (DEPTH, 9, 64, 128)), strict=True):
+        step, k = tap * 8 + column // 16, column % 16
+        part, unit = channel // 32, channel % 32  # the module below, or the module's own
+        lane = (unit % 8) * 4 + (k % 8) // 2
+        assert fragments[d, step, unit // 8, lane, part * 4 + (k // 8) * 2 + k % 2] == rounded[d, tap, channel, column]
+
+
+@pytest.mark.parametrize("settings", [{}, {"input_to_every_module": False, "boundary": False}])
+def test_what_the_observation_adds_is_the_plain_paths_in_the_kernels_order(settings):
+    net = small_drc(**settings)
+    encoded = jax.random.normal(jax.random.key(2), (*GRID, 32))
+    plain = jnp.stack([fused.interleave(module.push(encoded)) for module in net.stack.modules], axis=2)
+    np.testing.assert_allclose(fused.push(net.stack, encoded), plain, atol=1e-5)
+
+
+def test_connections_that_an_ablation_cuts_are_zeros():
+    weights = fused.weights_of(small_drc(top_down=False, pool_and_inject=False).stack)
+    assert weights.on_outputs.shape == (DEPTH, 3, 3, 64, 128)
+    assert not weights.on_outputs[0, :, :, :32].any()
+    assert weights.on_outputs[1, :, :, :32].any()
+    assert not weights.on_pooled.any()
+
+
+def test_bordered_shifts_are_the_convolution():
+    """The kernel's scheme: rows with a border of zeros, a tap being another start."""
+    height, width = GRID
+    x, taps = np.random.default_rng(0).normal(size=(height, width, 3)), np.random.default_rng(1).normal(size=(9, 3, 2))
+    rows = np.zeros(((height + 2) * (width + 2), 3))
+    centre = [(y + 1) * (width + 2) + x + 1 for y, x in itertools.product(range(height), range(width))]
+    rows[centre] = x.reshape(-1, 3)
+    shifts = [(tap // 3 - 1) * (width + 2) + tap % 3 - 1 for tap in range(9)]
+    ours = sum(rows[np.array(centre) + shift] @ taps[tap] for tap, shift in enumerate(shifts))
+    native = convolve_natively(jnp.asarray(x, jnp.float32), jnp.asarray(taps.reshape(3, 3, 3, 2), jnp.float32))
+    np.testing.assert_allclose(ours.reshape(height, width, 2), native, atol=1e-5)
+
+
+def test_without_a_gpu_the_plain_path_runs_and_asking_for_the_kernel_says_why_not():
+    if jax.default_backend() == "gpu":
+        pytest.skip("there is a GPU")
+    assert not kernel.chosen("auto", (10, 10), 3, covered=True)
+    assert not kernel.chosen("xla", (10, 10), 3, covered=True)
+    with pytest.raises(ForesightError, match="there is no GPU"):
+        kernel.chosen("cuda", (10, 10), 3, covered=True)
+    with pytest.raises(ForesightError, match="ConvLSTM, 32 features, bfloat16"):
+        kernel.chosen("cuda", (10, 10), 3, covered=False)
+    with pytest.raises(ForesightError, match="'auto', 'cuda' or 'xla', not 'gpu'"):
+        kernel.chosen("gpu", (10, 10), 3, covered=True)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("settings", [{}, {"depth": 1, "ticks": 1}, {"top_down": False, "pool_and_inject": False}])
+def test_the_kernel_is_as_near_to_float32_as_the_plain_path_in_bfloat16(settings):
+    """Forward and every gradient, over random weights and episode starts in the middle."""
+    pictures = jax.random.randint(jax.random.key(3), (4, 6, 80, 80, 3), 0, 256).astype(jnp.uint8)
+    starts = jax.random.bernoulli(jax.random.key(4), 0.3, (4, 6))
+
+    def gradient(core, dtype):
+        net = DRC("sokoban", (80, 80, 3), 5, jax.random.key(1), core=core, dtype=dtype, **settings)
+        memory = jax.tree.map(lambda x: jnp.broadcast_to(x, (4, *x.shape)), net.initial_memory())
+
+        def loss(net):
+            logits, values, _ = jax.vmap(net.unroll)(memory, pictures, starts)
+            return jnp.sum(logits * jnp.arange(5.0)[None, None]) + jnp.sum(values**2)
+
+        return [np.asarray(leaf) for leaf in jax.tree.leaves(jax.jit(jax.grad(loss))(net))]
+
+    with jax.default_matmul_precision("highest"):
+        exact = gradient("xla", "float32")
+    whole = np.concatenate([leaf.ravel() for leaf in exact])
+
+    def error(leaves):
+        return np.linalg.norm(np.concatenate([leaf.ravel() for leaf in leaves]) - whole) / np.linalg.norm(whole)
+
+    assert error(gradient("cuda", "bfloat16")) < 1.5 * error(gradient("xla", "bfloat16"))

@@ -79,8 +79,9 @@ class TrainingProgress:
         self.pace, self.said = Pace(), time.monotonic()
         console = Console(stderr=True)
         self.live = console.is_terminal and not quiet
-        columns = (TextColumn("{task.description}"), BarColumn(bar_width=20), TextColumn("{task.fields[told]}"))
-        self.bar = Progress(*columns, console=console, disable=not self.live)
+        # The bar has the room that is left: on 80 columns none, and the numbers are all there.
+        columns = (TextColumn("{task.description}"), BarColumn(bar_width=None), TextColumn("{task.fields[told]}"))
+        self.bar = Progress(*columns, console=console, expand=True, disable=not self.live)
         self.task = self.bar.add_task(title, total=total_steps, told="compiling")
 
     def __enter__(self) -> "TrainingProgress":

@@ -123,8 +123,7 @@ def stored_settings(path: Path) -> RunConfig:
     """The settings of the run at `path`, its folder or its config.json."""
     from foresight.experiments.runs import read_run
 
-    run = read_run(path if path.is_dir() else path.parent)
-    return from_json(RunConfig, run.config, f"{run.folder / 'config.json'}: config")
+    return from_json(RunConfig, read_run(path).config, f"{path}: config")
 
 
 def run(settings: RunConfig, options: RunOptions, devices: DeviceSettings) -> int:
@@ -145,10 +144,9 @@ def run(settings: RunConfig, options: RunOptions, devices: DeviceSettings) -> in
     if options.from_weights and has_begun:
         say_on_stderr(f"{folder} has begun: it goes on from its own checkpoint, not from {options.from_weights}")
     weights = start_from(options.from_weights, settings) if options.from_weights and not has_begun else None
-    title = f"{settings.net.label} on {settings.domain}"
     total_steps = settings.rounds * settings.learn.frames_per_round
     quiet = options.quiet or not is_writer()
-    with TrainingProgress(title, total_steps, settings.seeds, say_on_stderr, quiet) as progress:
+    with TrainingProgress(settings.net.label, total_steps, settings.seeds, say_on_stderr, quiet) as progress:
         outcome = run_training(
             settings,
             folder,

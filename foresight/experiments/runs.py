@@ -38,17 +38,17 @@ class Run(NamedTuple):
         return self.folder / "metrics.jsonl"
 
 
-def read_run(folder: Path) -> Run:
-    """The run in `folder`."""
-    path = folder / "config.json"
+def read_run(place: Path) -> Run:
+    """The run in a folder; a file is taken as its config.json."""
+    path = place if place.is_file() else place / "config.json"
     if not path.exists():
-        raise ForesightError(f"{folder} is not a run folder: it has no config.json")
+        raise ForesightError(f"{place} is not a run folder: it has no config.json")
     stored = parse_json(read_at_most(path, CONFIG_LIMIT))
     if not isinstance(stored, dict) or not isinstance(stored.get("config"), dict) or "run" not in stored:
         raise ForesightError(f"{path} is damaged or not from foresight: it has no 'run' and 'config'")
     if stored.get("format") != FORMAT:
         raise ForesightError(f"{path} has format {stored.get('format')}; this version reads format {FORMAT}")
-    return Run(folder, str(stored["run"]), stored["config"])
+    return Run(path.parent, str(stored["run"]), stored["config"])
 
 
 def open_run(folder: Path, config: Mapping[str, Any]) -> Run:

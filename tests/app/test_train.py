@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -145,6 +146,17 @@ def test_a_run_is_repeated_from_its_config(finished):
     again = folder / "again"
     assert status_of(["train", "--config", str(folder / "run" / "config.json"), "--out", str(again)]) == 0
     assert read_metrics(again) == read_metrics(folder / "run")
+
+
+def test_a_config_may_have_any_name_and_flags_override_it(finished, tmp_path):
+    folder, words = finished
+    copy = tmp_path / "copy.json"
+    copy.write_bytes((folder / "run" / "config.json").read_bytes())
+    changed = parse(["--config", str(copy), "--seed", "7"]).settings
+    assert replace(changed, seed=0) == parse(words[1:]).settings
+    assert changed.seed == 7
+    with pytest.raises(ForesightError, match="--preset and --config both say where settings come from"):
+        parse(["--config", str(copy), "--preset", "quick"])
 
 
 def test_a_config_that_is_not_there_or_not_ours_is_refused(tmp_path):

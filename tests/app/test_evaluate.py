@@ -90,6 +90,16 @@ def test_the_record_of_every_level_replays_from_lines_of_json(model, tmp_path, c
         replay(line["solved"], line["steps"], line["score"], line["actions"], LEVELS.cells()[line["level"]])
 
 
+def test_sampled_play_depends_on_the_seed_and_greedy_play_does_not(model, tmp_path):
+    def actions(*words: str) -> np.ndarray:
+        path = tmp_path / "played.npz"
+        assert status_of(["evaluate", model, "--cap", "20", "--out", str(path), *words]) == 0
+        return np.load(path, allow_pickle=False)["actions"]
+
+    assert np.array_equal(actions("--seed", "1"), actions("--seed", "2", "--greedy"))
+    assert not np.array_equal(actions("--sample", "--seed", "1"), actions("--sample", "--seed", "2"))
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -68,6 +68,7 @@ def plot_learning_curves(curves: dict[str, Band], field: str, path: Path) -> Non
                 group.steps, scale * group.low, scale * group.high, color=line.get_color(), alpha=0.2, linewidth=0
             )
     axis.set_xlabel("environment steps")
+    axis.xaxis.set_major_formatter(lambda steps, _: f"{steps / 1e6:g}M" if steps >= 1e6 else f"{steps:g}")
     axis.set_ylabel("solved, %" if field == "solved" else field.replace("_", " "))
     axis.set_xlim(left=0)
     if field == "solved":

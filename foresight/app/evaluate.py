@@ -22,7 +22,7 @@ MODEL is a run folder, a checkpoint folder, a .safetensors file, or the name of 
 
 examples:
   foresight evaluate runs/drc --levels unfiltered-valid --think 0,1,2,4,8,10
-  foresight evaluate runs/quick --levels builtin/mini-test --limit 500 --out played.npz --json"""
+  foresight evaluate runs/quick --levels builtin/tiny-test --out played.npz --json"""
 
 Flag = FlagCreatePairsOff[bool]
 

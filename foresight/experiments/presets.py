@@ -33,13 +33,22 @@ def paper() -> RunConfig:
 
 
 def quick() -> RunConfig:
-    """Small boards and a small network: learns in minutes on two CPU cores."""
-    learn = LearnSettings(lanes=64, minibatch=32, unroll=20, learning_rate=1e-3, anneal_steps=0)
+    """The smallest boards and a small network: learns in minutes on two CPU cores."""
+    learn = LearnSettings(
+        lanes=128,
+        unroll=10,
+        minibatch=32,
+        trace=0.9,
+        learning_rate=1e-3,
+        epsilon=1e-5,
+        max_gradient_norm=0.5,
+        entropy_bonus=0.005,
+    )
     return RunConfig(
-        steps=1.5e6,
-        chunk=10,
-        env=EnvSettings(levels="builtin/mini-train", caps=(20, 60), env=("view=planes",)),
-        net=NetSettings(depth=1, ticks=2, features=16, net_set=("hidden=64",)),
+        steps=2.5e6,
+        chunk=50,
+        env=EnvSettings(levels="builtin/tiny-train", caps=(15, 40), env=("view=planes",)),
+        net=NetSettings(depth=1, ticks=1, features=12, net_set=("hidden=64",)),
         learn=learn,
     )
 

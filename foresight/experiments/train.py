@@ -22,7 +22,10 @@ from foresight.learning.train import Metrics, TrainState, begin_training, train
 
 
 class Program(NamedTuple):
-    """A run's compiled parts. With several seeds every array of state and metrics has a first axis for them."""
+    """A run's compiled parts. With several seeds every array of the state has a first axis for them.
+
+    Metrics are [rounds], or [rounds, seeds].
+    """
 
     shape: Callable[[], TrainState]  # of shapes: what `initial_state` will give
     initial_state: Callable[[], TrainState]
@@ -43,7 +46,7 @@ def program(config: RunConfig, env: Env, mesh: Mesh | None = None) -> Program:
     seeds = config.seed
     if config.seeds > 1:
         seeds = config.seed + np.arange(config.seeds)
-        begin, rounds = jax.vmap(begin), jax.vmap(rounds, in_axes=(None, 0))
+        begin, rounds = jax.vmap(begin), jax.vmap(rounds, in_axes=(None, 0), out_axes=(0, 1))
     shape = partial(jax.eval_shape, begin, seeds)
     if mesh is None:
         return Program(shape, partial(jax.jit(begin), seeds), partial(jax.jit(rounds, donate_argnums=1), env))
@@ -61,7 +64,7 @@ def rounds_done(state: TrainState) -> int:
 
 def to_records(config: RunConfig, before: int, after: int, metrics: dict[str, np.ndarray]) -> list[Record]:
     """One record for a chunk: sums over its episodes, means over its gradient steps; a list where there are seeds."""
-    over_rounds = {name: values.sum(axis=-1) for name, values in metrics.items()}
+    over_rounds = {name: values.sum(axis=0) for name, values in metrics.items()}
     mean = {name: total / (after - before) for name, total in over_rounds.items()}
     episodes = np.maximum(over_rounds["tally/episodes"], 1)
     fields = {
@@ -75,7 +78,7 @@ def to_records(config: RunConfig, before: int, after: int, metrics: dict[str, np
         "entropy": mean["parts/entropy"],
         "auxiliary_loss": mean["parts/auxiliary"],
         "gradient_norm": mean["gradient_norm"],
-        "learning_rate": metrics["learning_rate"][..., -1],
+        "learning_rate": metrics["learning_rate"][-1],
     }
     steps = after * config.learn.frames_per_round
     return [{"update": after, "steps": steps} | {name: value.tolist() for name, value in fields.items()}]

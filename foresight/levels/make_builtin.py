@@ -14,7 +14,7 @@ import numpy as np
 from foresight.errors import ForesightError
 from foresight.levels.generate import generate
 from foresight.levels.naming import BUILTIN, builtin_folder
-from foresight.levels.operations import take
+from foresight.levels.operations import dedupe, take
 from foresight.levels.packed import SUFFIX, read_set, write_set
 from foresight.levels.sets import LevelSet
 
@@ -27,6 +27,7 @@ class Stream:
     boxes: tuple[int, int]
     size: int
     seed: int
+    turned: tuple[str, ...] = ()  # sets that hold each level turned and mirrored too: there are few small boards
 
     def parts(self) -> Iterator[tuple[str, np.ndarray]]:
         """Each set's name and the places of its levels in the stream."""
@@ -42,6 +43,7 @@ STREAMS = (
     Stream({"boxes-6": 300}, boxes=(6, 6), size=10, seed=6),
     Stream({"boxes-7": 300}, boxes=(7, 7), size=10, seed=7),
     Stream({"mini-test": 1_000, "mini-train": 50_000}, boxes=(1, 2), size=7, seed=12),
+    Stream({"tiny-test": 300, "tiny-train": 1_200}, boxes=(1, 1), size=6, seed=3, turned=("tiny-train",)),
 )
 
 
@@ -50,7 +52,18 @@ def make_sets(stream: Stream) -> Iterator[LevelSet]:
     made = generate(sum(stream.sets.values()), stream.boxes, stream.size, stream.seed, symmetries=True).levels
     for name, places in stream.parts():
         part = take(made, places, BUILTIN + name, f"levels {places[0]} to {places[-1]}")
+        part = turn(part) if name in stream.turned else part
         yield replace(part, records=np.ascontiguousarray(part.records))
+
+
+def turn(levels: LevelSet) -> LevelSet:
+    """Every level in all its positions: turned four ways, mirrored or not."""
+    mirrored = np.concatenate([levels.cells(), levels.cells()[:, :, ::-1]])
+    boards = np.concatenate([np.rot90(mirrored, turns, axes=(1, 2)) for turns in range(4)])
+    turned = LevelSet.from_cells(
+        np.ascontiguousarray(boards), name=levels.name, source=f"{levels.source}; turned and mirrored"
+    )
+    return dedupe(turned, symmetries=False, name=levels.name)
 
 
 def check_same(levels: LevelSet, path: Path) -> None:

@@ -1,0 +1,22 @@
+"""The second test job: everything that an extra promises is installed and imports."""
+
+import importlib
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+PROJECT = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text())["project"]
+MODULES = {"ale-py": "ale_py"}  # where a package's module is not called like the package
+
+
+def packages_of(extra: str) -> list[str]:
+    return [re.match(r"[\w.-]+", requirement)[0] for requirement in PROJECT["optional-dependencies"][extra]]
+
+
+@pytest.mark.extra
+@pytest.mark.parametrize("extra", PROJECT["optional-dependencies"])
+def test_every_package_of_an_extra_imports(extra):
+    # ruff is a program: its module only finds it
+    assert all(importlib.import_module(MODULES.get(name, name)) for name in packages_of(extra))

@@ -4,6 +4,7 @@ import importlib.util
 import time
 from collections.abc import Callable, Iterator
 from statistics import median
+from typing import Any
 
 import numpy as np
 
@@ -93,51 +94,53 @@ def measure_jumanji(levels: LevelSet, batch: int, seconds: float) -> float:
     """Jumanji's Sokoban with its own auto-reset wrapper, in one compiled scan, drawing from the same levels."""
     import jax
     import jax.numpy as jnp
+
+    env = jumanji_sokoban(levels)
+    actions = jax.random.randint(jax.random.key(1), (STEPS, batch), 0, 4, jnp.int32)
+
+    def step(carried: tuple[Any, jax.Array], actions: jax.Array) -> tuple[tuple[Any, jax.Array], None]:
+        state, given = env.step(carried[0], actions)
+        return (state, carried[1] + given.reward), None
+
+    run = jax.jit(lambda carried: jax.lax.scan(step, carried, actions)[0])
+    state, _ = jax.jit(env.reset)(jax.random.split(jax.random.PRNGKey(0), batch))
+    carried = jax.block_until_ready(run((state, jnp.zeros(batch))))
+
+    def play() -> None:
+        nonlocal carried
+        carried = jax.block_until_ready(run(carried))
+
+    return batch * STEPS / time_per_call(play, seconds)
+
+
+def jumanji_sokoban(levels: LevelSet) -> Any:
+    """Jumanji's batched Sokoban, drawing from `levels` as its own generator of Boxoban levels does."""
+    import jax
+    import jax.numpy as jnp
     from jumanji.environments.routing.sokoban import Sokoban
     from jumanji.environments.routing.sokoban.generator import Generator, convert_level_to_array
     from jumanji.environments.routing.sokoban.types import State
     from jumanji.wrappers import VmapAutoResetWrapper
 
     boards = levels.cells(np.arange(min(10_000, len(levels))))
-    texts = [["".join(SYMBOLS[code] for code in row) for row in board] for board in boards]
-    fixed, variable = (
-        jnp.asarray(np.array(part, np.uint8)) for part in zip(*map(convert_level_to_array, texts), strict=True)
-    )
+    grids = [convert_level_to_array(["".join(SYMBOLS[code] for code in row) for row in board]) for board in boards]
+    fixed, variable = (jnp.asarray(np.array(part, np.uint8)) for part in zip(*grids, strict=True))
 
     class SameLevels(Generator):
-        """Draws as jumanji's own generator of Boxoban levels does."""
+        """One of `levels`, uniformly."""
 
         def __call__(self, rng_key: jax.Array) -> State:
             key, index_key = jax.random.split(rng_key)
             index = jax.random.randint(index_key, (), 0, len(fixed))
-            agent = self.get_agent_coordinates(variable[index])
             return State(
                 key=key,
                 fixed_grid=fixed[index],
                 variable_grid=variable[index],
-                agent_location=agent,
+                agent_location=self.get_agent_coordinates(variable[index]),
                 step_count=jnp.array(0, jnp.int32),
             )
 
-    env = VmapAutoResetWrapper(Sokoban(generator=SameLevels(), time_limit=CAP))
-    actions = jax.random.randint(jax.random.key(1), (STEPS, batch), 0, 4, jnp.int32)
-
-    @jax.jit
-    def run(state: State, total: jax.Array) -> tuple[State, jax.Array]:
-        def step(carried: tuple[State, jax.Array], actions: jax.Array) -> tuple[tuple[State, jax.Array], None]:
-            state, given = env.step(carried[0], actions)
-            return (state, carried[1] + given.reward), None
-
-        return jax.lax.scan(step, (state, total), actions)[0]
-
-    state, _ = jax.jit(env.reset)(jax.random.split(jax.random.PRNGKey(0), batch))
-    carried = jax.block_until_ready(run(state, jnp.zeros(batch)))
-
-    def play() -> None:
-        nonlocal carried
-        carried = jax.block_until_ready(run(*carried))
-
-    return batch * STEPS / time_per_call(play, seconds)
+    return VmapAutoResetWrapper(Sokoban(generator=SameLevels(), time_limit=CAP))
 
 
 def measure_envpool(batch: int, seconds: float) -> float:

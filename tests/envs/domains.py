@@ -1,5 +1,7 @@
 """One small instance of every domain, with episodes short enough to see many of them end."""
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 from jax import Array
@@ -23,10 +25,11 @@ DOMAINS = {
 }
 
 
-def draw_actions(env: Env, key: Array, steps: int, lanes: int) -> Array:
+@partial(jax.jit, static_argnums=(0, 2, 3))
+def draw_actions(actions: int, key: Array, steps: int, lanes: int) -> Array:
     """Random actions [T, B] that tend to repeat, so that play goes somewhere."""
     fresh_key, keep_key = jax.random.split(key)
-    fresh = jax.random.randint(fresh_key, (steps, lanes), 0, env.actions, jnp.int32)
+    fresh = jax.random.randint(fresh_key, (steps, lanes), 0, actions, jnp.int32)
     keeps = jax.random.bernoulli(keep_key, 0.5, (steps, lanes))
 
     def repeat(last: Array, now: tuple[Array, Array]) -> tuple[Array, Array]:

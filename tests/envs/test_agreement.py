@@ -53,7 +53,7 @@ SEEN = {
 def agree(env, steps, seed):
     """Play both for `steps` in each lane; how many episodes ended, and what rewards were seen."""
     first = jax.jit(start_each)(env, jax.random.split(jax.random.key(seed), LANES))
-    actions = draw_actions(env, jax.random.key(seed + 1), steps, LANES)
+    actions = draw_actions(env.actions, jax.random.key(seed + 1), steps, LANES)
     boards = np.asarray(jax.vmap(env.observe)(first.state))
     given = jax.tree.map(np.asarray, play(env, first, actions)[1])
     episodes, seen = 0, set()
@@ -109,7 +109,7 @@ def transitions_agree(env, levels, lanes, steps):
     games = reference_sokoban.ManyGames(np.asarray(jax.vmap(env.observe)(playing.state)))
     counts, stretch = np.zeros(lanes, int), 10
     for part in range(steps // stretch):
-        actions = draw_actions(env, jax.random.fold_in(jax.random.key(3), part), stretch, lanes)
+        actions = draw_actions(env.actions, jax.random.fold_in(jax.random.key(3), part), stretch, lanes)
         playing, given = play(env, playing, actions)
         given = jax.tree.map(np.asarray, given)
         for t in range(stretch):

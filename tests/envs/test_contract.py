@@ -25,7 +25,7 @@ class Played:
         self.env = DOMAINS[name]
         self.keys = jax.random.split(jax.random.key(1), LANES)
         self.first = starting(self.env, self.keys)
-        self.actions = draw_actions(self.env, jax.random.key(2), STEPS, LANES)
+        self.actions = draw_actions(self.env.actions, jax.random.key(2), STEPS, LANES)
         self.last, given = play(self.env, self.first, self.actions)
         self.given = jax.tree.map(np.asarray, given)
         self.ends = self.given.terminated | self.given.truncated

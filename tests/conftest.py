@@ -1,6 +1,9 @@
-"""Strictness for every test, and a fresh key on demand."""
+"""Strictness for every test, programs that compile fast rather than run fast, and a fresh key on demand."""
 
 import itertools
+import os
+
+os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")  # before jax starts
 
 import jax
 import pytest

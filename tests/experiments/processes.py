@@ -32,7 +32,9 @@ class Parent:
         """Start a trainer on `folder`; its process id."""
         self.process.stdin.write(json.dumps({"folder": str(folder)} | order) + "\n")
         self.process.stdin.flush()
-        return self.answer()
+        trainer = self.answer()
+        assert trainer > 1, "the parent answers something else than a process id"  # 0 would signal all of us
+        return trainer
 
     def end(self) -> int:
         """Wait for the trainer; its exit status, negative for the signal that killed it."""

@@ -117,10 +117,10 @@ def signal_at_random(
         wait_for_lock(run, trainer)
         time.sleep(random.uniform(0, 0.8))
         asked = time.monotonic()
-        os.kill(trainer, number)
-        if twice:
-            time.sleep(random.uniform(0, 0.1))
-            with contextlib.suppress(ProcessLookupError):  # it may have gone
+        with contextlib.suppress(ProcessLookupError):  # it may have finished
+            os.kill(trainer, number)
+            if twice:
+                time.sleep(random.uniform(0, 0.1))
                 os.kill(trainer, number)
         statuses.append(parent.end())
         assert time.monotonic() - asked < 10

@@ -31,7 +31,9 @@ class TensorBoard:
             from tensorboardX import SummaryWriter
         except ImportError as error:
             raise MissingExtra("logging to TensorBoard", "tensorboard") from error
-        self.writer = SummaryWriter(str(run.folder / "tensorboard"), purge_step=updates_done + 1)
+        # Files are named after the second they are made in: the suffix keeps a quick resume from writing over one.
+        name = {"logdir": str(run.folder / "tensorboard"), "filename_suffix": f".{updates_done}"}
+        self.writer = SummaryWriter(**name, purge_step=updates_done + 1)
 
     def write(self, records: list[Record]) -> None:
         """Take records."""

@@ -65,7 +65,8 @@ def rounds_done(state: TrainState) -> int:
 def to_records(config: RunConfig, before: int, after: int, metrics: dict[str, np.ndarray]) -> list[Record]:
     """One record for a chunk: sums over its episodes, means over its gradient steps; a list where there are seeds."""
     over_rounds = {name: values.sum(axis=0) for name, values in metrics.items()}
-    mean = {name: total / (after - before) for name, total in over_rounds.items()}
+    counted = np.maximum(after - before - over_rounds["skipped"], 1)
+    mean = {name: total / counted for name, total in over_rounds.items()}
     episodes = np.maximum(over_rounds["tally/episodes"], 1)
     fields = {
         "episodes": over_rounds["tally/episodes"],
@@ -79,9 +80,25 @@ def to_records(config: RunConfig, before: int, after: int, metrics: dict[str, np
         "auxiliary_loss": mean["parts/auxiliary"],
         "gradient_norm": mean["gradient_norm"],
         "learning_rate": metrics["learning_rate"][-1],
+        "skipped": over_rounds["skipped"],
     }
     steps = after * config.learn.frames_per_round
     return [{"update": after, "steps": steps} | {name: value.tolist() for name, value in fields.items()}]
+
+
+def telling_of_skipped(
+    on_chunk: Callable[[TrainState, list[Record]], None], say: Callable[[str], None]
+) -> Callable[[TrainState, list[Record]], None]:
+    """`on_chunk`, and a sentence for each chunk of which something was left out."""
+
+    def show(state: TrainState, records: list[Record]) -> None:
+        for record in records:
+            if np.any(record["skipped"]) and is_writer():
+                count = f"{np.sum(record['skipped']):.0f}"
+                say(f"{count} rounds before update {record['update']} were not finite and were left out")
+        on_chunk(state, records)
+
+    return show
 
 
 def run_training(
@@ -113,7 +130,7 @@ def run_training(
         weights=lambda state: state.net,
         total_updates=config.rounds,
         options=options,
-        on_chunk=on_chunk,
+        on_chunk=telling_of_skipped(on_chunk, say),
         to_records=partial(to_records, config),
         sinks=sinks,
         say=say,

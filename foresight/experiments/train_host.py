@@ -82,6 +82,8 @@ def first_net(
     """The network that a new run begins with, for games like those of `make_env`."""
     if config.seeds > 1:
         raise ForesightError(f"--seeds {config.seeds}: games on the host train one agent at a time")
+    if config.learn.non_finite == "skip":
+        raise ForesightError("--non-finite skip: games on the host go on and cannot be taken back; use stop")
     env = make_env()
     try:
         if env.batch != config.learn.minibatch:

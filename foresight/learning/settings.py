@@ -56,6 +56,9 @@ class LearnSettings:
     auxiliary_cost: float = 1.0
     """weight of the loss that a network states for itself (I2A's model)"""
 
+    non_finite: Literal["stop", "skip"] = "stop"
+    """what NaN or infinity in a round does: `stop` ends the run, `skip` leaves that round out and counts it"""
+
     def __post_init__(self) -> None:
         for name in ("lanes", "unroll", "minibatch"):
             if getattr(self, name) < 1:
@@ -64,6 +67,8 @@ class LearnSettings:
             raise ForesightError(f"--lanes ({self.lanes}) must be a multiple of --minibatch ({self.minibatch})")
         if self.timeouts not in ("truncate", "terminate"):
             raise ForesightError(f"--timeouts must be 'truncate' or 'terminate', not '{self.timeouts}'")
+        if self.non_finite not in ("stop", "skip"):
+            raise ForesightError(f"--non-finite must be 'stop' or 'skip', not '{self.non_finite}'")
 
     @property
     def frames_per_round(self) -> int:

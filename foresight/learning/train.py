@@ -1,7 +1,7 @@
 """Training as one compiled scan: rounds of playing and learning."""
 
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -35,6 +35,7 @@ class Metrics(NamedTuple):
     parts: Parts
     gradient_norm: Array
     learning_rate: Array
+    skipped: Array | float = 0.0  # 1 where the round was left out because it was not finite; the rest is then 0
 
 
 def optimiser(settings: LearnSettings) -> optax.GradientTransformation:
@@ -73,6 +74,12 @@ def train(env: Env, settings: LearnSettings, state: TrainState, rounds: int) -> 
 
 def play_and_learn(env: Env, settings: LearnSettings, state: TrainState) -> tuple[TrainState, Metrics]:
     """One round: every lane plays an unroll with the current net, then the net learns from it in minibatches."""
+    after, metrics = play_one_round(env, settings, state)
+    return unless_broken(state, after, metrics) if settings.non_finite == "skip" else (after, metrics)
+
+
+def play_one_round(env: Env, settings: LearnSettings, state: TrainState) -> tuple[TrainState, Metrics]:
+    """A round, sound or not."""
     key, play_key = jax.random.split(state.key)
     lanes, played, tally = unroll(env, state.net, state.lanes, settings.unroll, play_key)
     learn = partial(improve, env, settings)
@@ -81,8 +88,23 @@ def play_and_learn(env: Env, settings: LearnSettings, state: TrainState) -> tupl
     )
     state = TrainState(net, optimiser_state, lanes, key, state.rounds + 1)
     rate = learning_rate(settings)(state.rounds * settings.gradient_steps_per_round)
-    mean_parts = jax.tree.map(jnp.mean, parts)
-    return state, Metrics(tally, jnp.mean(losses), mean_parts, jnp.mean(norms), jnp.asarray(rate, jnp.float32))
+    means = jax.tree.map(jnp.mean, (losses, parts, norms))
+    return state, Metrics(tally, *means, jnp.asarray(rate, jnp.float32), skipped=jnp.zeros(()))
+
+
+def unless_broken(before: TrainState, after: TrainState, metrics: Metrics) -> tuple[TrainState, Metrics]:
+    """A round if all of it is finite; if not, it is as if it had not been, but the next one draws other actions."""
+    sound = all_finite((after, metrics))
+    state = jax.tree.map(partial(jnp.where, sound), after, before)
+    told = jax.tree.map(lambda number: jnp.where(sound, number, jnp.zeros_like(number)), metrics)
+    told = told._replace(learning_rate=metrics.learning_rate, skipped=1.0 - sound.astype(jnp.float32))
+    return state._replace(key=after.key, rounds=after.rounds), told
+
+
+def all_finite(tree: Any) -> Array:
+    """Whether no floating-point array of a tree holds NaN or infinity: bool []."""
+    floats = [leaf for leaf in jax.tree.leaves(tree) if jnp.issubdtype(leaf.dtype, jnp.inexact)]
+    return jnp.all(jnp.stack([jnp.all(jnp.isfinite(leaf)) for leaf in floats]))
 
 
 def minibatches(played: Trajectory, settings: LearnSettings) -> Trajectory:

@@ -11,6 +11,7 @@ import pytest
 from foresight.errors import ForesightError
 from foresight.evaluation.solve import PlaySettings, solve
 from foresight.experiments import train
+from foresight.experiments.arrays import name_leaves
 from foresight.experiments.build import build_env
 from foresight.experiments.checkpoints import STATE, WEIGHTS, read_checkpoint
 from foresight.experiments.keeper import SaveOptions
@@ -18,9 +19,13 @@ from foresight.experiments.lock import own
 from foresight.experiments.metrics import read_metrics
 from foresight.experiments.train import run_training
 from foresight.experiments.weights import load_weights
+from foresight.learning.loss import Parts
+from foresight.learning.rollout import Tally
+from foresight.learning.train import Metrics
 from tests.experiments.small_run import CONFIG
 
 ENV = build_env(CONFIG)
+METRICS = list(name_leaves(Metrics(Tally(*"abcd"), "e", Parts(*"fghijk"), "l", "m", "n")))
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -135,6 +140,21 @@ def test_weights_that_are_not_finite_are_never_saved(tmp_path, monkeypatch, comp
     spoil(monkeypatch, compiled, lambda weights: weights.at[(0,) * weights.ndim].set(np.nan))
     with pytest.raises(ForesightError, match=r"array 'net/.*' of the training state is not finite; nothing was saved"):
         run_training(CONFIG, tmp_path)
+
+
+def test_rounds_that_are_left_out_are_counted_and_told_and_do_not_count_in_the_means():
+    metrics = {name: np.full((4, 2), 6.0) for name in METRICS} | {"skipped": np.array([[0, 1], [0, 0], [0, 1], [0, 0]])}
+    metrics = {
+        name: values if name == "skipped" else values * (1 - metrics["skipped"]) for name, values in metrics.items()
+    }
+    (record,) = train.to_records(CONFIG, 8, 12, metrics)
+    assert (record["skipped"], record["loss"], record["episodes"]) == ([0, 2], [6.0, 6.0], [24.0, 12.0])
+    said, seen = [], []
+    show = train.telling_of_skipped(lambda state, records: seen.append(records), said.append)
+    show(None, [record])
+    show(None, [record | {"skipped": [0, 0]}])
+    assert said == ["2 rounds before update 12 were not finite and were left out"]
+    assert len(seen) == 2
 
 
 def test_a_run_that_somebody_else_trains_is_refused(uninterrupted):

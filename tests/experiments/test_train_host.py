@@ -43,6 +43,8 @@ def test_a_run_on_the_host_is_kept_and_gone_on_with(tmp_path):
 def test_settings_that_a_run_on_the_host_cannot_have_are_refused(tmp_path):
     with pytest.raises(ForesightError, match="--seeds 2"):
         train(tmp_path, RunConfig(seeds=2, learn=SMALL))
+    with pytest.raises(ForesightError, match="--non-finite skip"):
+        train(tmp_path, RunConfig(learn=LearnSettings(non_finite="skip")))
     with pytest.raises(ForesightError, match=r"--minibatch games \(4\), but corridor was made with 8"):
         train(tmp_path, RunConfig(learn=LearnSettings(lanes=8, minibatch=4)))
 

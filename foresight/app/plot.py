@@ -3,7 +3,7 @@
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import tyro
 from tyro.conf import FlagCreatePairsOff, Positional, arg
@@ -12,6 +12,7 @@ from foresight.errors import ForesightError
 
 if TYPE_CHECKING:
     from foresight.experiments.curves import Band, Curve
+    from foresight.experiments.metrics import Record
     from foresight.experiments.runs import Run
 
 EXAMPLES = """Draw learning curves: the mean over seeds, its 95 % interval shaded.
@@ -32,8 +33,8 @@ class Plot:
     """run folders, each as RUN or LABEL=RUN"""
     out: Path = Path("learning.png")
     """the picture to write; its suffix says the format"""
-    field: str = "solved"
-    """what to draw of metrics.jsonl: solved, score, entropy, length, loss, ..."""
+    field: str | None = None
+    """what to draw of metrics.jsonl: solved, score, entropy, length, loss, ...; solved, or score where nothing is"""
     window: float | None = None
     """steps to smooth over: the paper's 5 million, or a twentieth of the shortest run where that is less"""
     json: FlagCreatePairsOff[bool] = False
@@ -52,33 +53,53 @@ def main(arguments: list[str]) -> None:
     from foresight.experiments.curves import bands, usual_window
     from foresight.experiments.figures import plot_learning_curves
 
-    groups = curves_by_label(options.runs, options.field)
+    runs = read_labelled(options.runs)
+    field = options.field or usual_field(runs)
+    groups = curves_by_label(runs, field)
     every_curve = [curve for curves in groups.values() for curve in curves]
     window = usual_window(every_curve) if options.window is None else options.window
     drawn = bands(groups, window)
-    plot_learning_curves(drawn, options.field, options.out)
+    plot_learning_curves(drawn, field, options.out)
     if options.json:
         curves = [as_json(label, group) for label, group in drawn.items()]
-        print(json.dumps({"field": options.field, "window": window, "file": str(options.out), "curves": curves}))
+        print(json.dumps({"field": field, "window": window, "file": str(options.out), "curves": curves}))
         return
     for label, group in drawn.items():
-        print(f"{label:<24} {format_end(group, options.field)}")
-    print(f"{options.field}, smoothed over {window:,.0f} steps, is drawn in {options.out}")
+        print(f"{label:<24} {format_end(group, field)}")
+    print(f"{field}, smoothed over {window:,.0f} steps, is drawn in {options.out}")
 
 
-def curves_by_label(runs: tuple[str, ...], field: str) -> dict[str, list["Curve"]]:
-    """The curves of the runs, those of one label together."""
-    from foresight.experiments.curves import curves_of
+class Labelled(NamedTuple):
+    """A run, its records, and the label it was given, if any."""
+
+    label: str
+    run: "Run"
+    records: list["Record"]
+
+
+def read_labelled(words: tuple[str, ...]) -> list[Labelled]:
+    """The runs that are named, each as RUN or LABEL=RUN."""
     from foresight.experiments.metrics import read_metrics
     from foresight.experiments.runs import read_run
 
-    named = [word.partition("=") if "=" in word and not Path(word).exists() else ("", "", word) for word in runs]
+    named = [word.partition("=") if "=" in word and not Path(word).exists() else ("", "", word) for word in words]
     opened = [(label, read_run(Path(folder))) for label, _, folder in named]
-    labels = labels_of([run for label, run in opened if not label])
+    return [Labelled(label, run, read_metrics(run.folder)) for label, run in opened]
+
+
+def usual_field(runs: list[Labelled]) -> str:
+    """`solved`, or `score` if there is a run that does not tell it: in Atari nothing can be solved."""
+    return "solved" if all("solved" in record for run in runs for record in run.records[:1]) else "score"
+
+
+def curves_by_label(runs: list[Labelled], field: str) -> dict[str, list["Curve"]]:
+    """The curves of the runs, those of one label together."""
+    from foresight.experiments.curves import curves_of
+
+    labels = labels_of([run for label, run, _ in runs if not label])
     groups: dict[str, list[Curve]] = {}
-    for label, run in opened:
-        curves = curves_of(read_metrics(run.folder), field, run.folder)
-        groups.setdefault(label or labels[run.folder], []).extend(curves)
+    for label, run, records in runs:
+        groups.setdefault(label or labels[run.folder], []).extend(curves_of(records, field, run.folder))
     return groups
 
 

@@ -63,12 +63,13 @@ def format_duration(seconds: float) -> str:
 
 
 def format_record(record: dict[str, Any], pace: float | None, total_steps: int, seeds: int) -> str:
-    """Speed, solved, return, entropy (means over seeds) and time left, in one line."""
-    solved, score, entropy = (np.mean(record[name]) for name in ("solved", "score", "entropy"))
+    """Speed, solved, return, entropy (means over seeds) and time left, in one line; what is not known is left out."""
+    formats = {"solved": "solved {:.1f} %", "score": "return {:.2f}", "entropy": "entropy {:.2f}"}
+    means = {name: np.mean(record[name]) for name in formats if record.get(name) is not None}
+    told = [formats[name].format(100 * mean if name == "solved" else mean) for name, mean in means.items()]
     left = "" if pace is None else format_duration(max(0, total_steps - record["steps"]) / pace) + " left"
     speed = "" if pace is None else f"{seeds * pace:,.0f} steps/s"
-    parts = (speed, f"solved {100 * solved:.1f} %", f"return {score:.2f}", f"entropy {entropy:.2f}", left)
-    return "  ".join(part for part in parts if part)
+    return "  ".join(part for part in (speed, *told, left) if part)
 
 
 class TrainingProgress:

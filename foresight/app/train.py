@@ -1,10 +1,11 @@
 """`foresight train`: from a domain, a network and levels to an agent, in a run folder that is never lost."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import tyro
 from tyro.conf import FlagCreatePairsOff, OmitArgPrefixes
@@ -13,6 +14,9 @@ from foresight.app.progress import TrainingProgress
 from foresight.errors import ForesightError, MissingExtra
 from foresight.experiments.config import DeviceSettings, RunConfig, from_json
 from foresight.experiments.presets import preset
+
+if TYPE_CHECKING:
+    from foresight.experiments.loop import Outcome
 
 EXAMPLES = """Train an agent; progress is shown, and everything is kept in a run folder.
 
@@ -23,6 +27,7 @@ examples:
   foresight train sokoban --preset quick --out runs/quick
   foresight train sokoban --net drc --depth 3 --ticks 3 --levels unfiltered-train --steps 2e7 --seeds 3 --out runs/drc
   foresight train gridworld --net vin --steps 1e7
+  foresight train atari --env game=breakout --steps 5e7 --out runs/breakout
   foresight train --out runs/drc
   foresight train --config runs/drc/config.json --seed 3 --out runs/again"""
 
@@ -136,9 +141,10 @@ def run(settings: RunConfig, options: RunOptions, devices: DeviceSettings) -> in
     from foresight.experiments.devices import join_processes
     from foresight.experiments.keeper import SaveOptions
     from foresight.experiments.loop import say_on_stderr
-    from foresight.experiments.train import run_training
 
-    join_processes(devices)  # before anything is computed
+    train, best = trainer_of(settings)
+    if not settings.is_on_host:  # there several processes are refused
+        join_processes(devices)  # before anything is computed
     folder = options.out or default_folder(settings)
     has_begun = (folder / "checkpoints").is_dir()
     if options.from_weights and has_begun:
@@ -147,10 +153,10 @@ def run(settings: RunConfig, options: RunOptions, devices: DeviceSettings) -> in
     total_steps = settings.rounds * settings.learn.frames_per_round
     quiet = options.quiet or not is_writer()
     with TrainingProgress(settings.net.label, total_steps, settings.seeds, say_on_stderr, quiet) as progress:
-        outcome = run_training(
+        outcome = train(
             settings,
             folder,
-            options=SaveOptions(seconds=options.save_every, keep=options.keep, best="solved"),
+            options=SaveOptions(seconds=options.save_every, keep=options.keep, best=best),
             on_chunk=lambda state, records: progress.show(records[-1]),
             sinks=sinks,
             start_from=weights or (lambda state: state),
@@ -159,6 +165,17 @@ def run(settings: RunConfig, options: RunOptions, devices: DeviceSettings) -> in
     if is_writer():
         say_on_stderr(outcome.message)
     return outcome.exit_code
+
+
+def trainer_of(settings: RunConfig) -> tuple[Callable[..., "Outcome"], str]:
+    """What trains such a run, and the field of its records by which the best checkpoint is known."""
+    if settings.is_on_host:
+        from foresight.experiments.train_host import run_host_training
+
+        return run_host_training, "score"
+    from foresight.experiments.train import run_training
+
+    return run_training, "solved"
 
 
 def default_folder(settings: RunConfig) -> Path:

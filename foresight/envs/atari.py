@@ -1,6 +1,8 @@
 """The paper's five Atari games through ale-py's vector environment (extra `atari`), set up as Mnih et al. 2015."""
 
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -37,27 +39,29 @@ class Atari:
     finished: np.ndarray = field(init=False, repr=False)  # bool [B], whose games, not only lives, the last step ended
 
     def __post_init__(self):
-        """Start the emulators."""
-        if self.game not in GAMES:
+        """Check what is asked for; the emulators start with the first games."""
+        if str(self.game) not in GAMES:
             raise ForesightError(f"no Atari game '{self.game}'; there are: {', '.join(GAMES)}")
         if self.batch < 1:
             raise ForesightError(f"a batch of {self.batch} games cannot be played; expected at least 1")
-        self.emulators = self.start_emulators()
+        for name in ("clip_rewards", "life_loss_ends"):
+            if not isinstance(getattr(self, name), bool):
+                raise ForesightError(f"{name} is {getattr(self, name)!r}; {self.name} expects true or false")
+        if type(self.noop_starts) is not int or self.noop_starts < 0:
+            raise ForesightError(f"noop_starts is {self.noop_starts!r}; {self.name} expects a number of frames")
+        self.vector_env = import_vector_env()
         self.scores = np.zeros(self.batch, np.float32)
         self.steps = np.zeros(self.batch, np.int32)
         self.frames = np.zeros(self.batch, np.int32)
         self.finished = np.zeros(self.batch, bool)
         self.is_started = False
 
-    def start_emulators(self):
+    @cached_property
+    def emulators(self) -> Any:
         """The vector environment, every default said aloud: many of ale-py's are others than the paper's."""
-        try:
-            from ale_py.vector_env import AtariVectorEnv
-        except ImportError as error:
-            raise MissingExtra("Atari", "atari") from error
         from gymnasium.vector import AutoresetMode
 
-        return AtariVectorEnv(
+        return self.vector_env(
             GAMES[self.game],
             self.batch,
             batch_size=0,
@@ -122,7 +126,8 @@ class Atari:
         ended = terminated | truncated
         if ended.any():
             final = np.where(ended[:, None, None, None], info["final_obs"][:, 0], observation)
-        self.finished = info["episode_frame_number"] <= self.frames  # the count began again
+        went_on = info["episode_frame_number"] > self.frames  # otherwise the count began again
+        self.finished = truncated | (terminated & ~went_on) if self.life_loss_ends else ended
         self.frames = info["episode_frame_number"].copy()
         self.scores[self.finished] = 0
         self.steps[self.finished] = 0
@@ -145,6 +150,17 @@ class Atari:
         return actions.astype(np.int64)
 
     def close(self) -> None:
-        """Stop the emulators."""
-        self.emulators.close()
+        """Stop the emulators, if they were started."""
+        if "emulators" in vars(self):
+            self.emulators.close()
+            del self.emulators
         self.is_started = False
+
+
+def import_vector_env() -> Any:
+    """The class of ale-py that plays batches, or an error that says what to install."""
+    try:
+        from ale_py.vector_env import AtariVectorEnv
+    except ImportError as error:
+        raise MissingExtra("Atari", "atari") from error
+    return AtariVectorEnv

@@ -13,6 +13,8 @@ class HostEnv(Protocol):
     name: str
     batch: int
     action_names: tuple[str, ...]
+    finished: np.ndarray
+    """bool [B], whose games the last step ended; `terminated` may say more, such as lives that were lost"""
 
     @property
     def actions(self) -> int:

@@ -10,9 +10,10 @@ import jax
 import numpy as np
 
 from foresight.envs.base import Env
+from foresight.envs.host import HostEnv
 from foresight.errors import ForesightError
 from foresight.experiments.arrays import Arrays, encode, fill, to_arrays
-from foresight.experiments.build import build_env, net_shape
+from foresight.experiments.build import build_env, build_host_env, net_shape
 from foresight.experiments.config import RunConfig, from_json
 from foresight.experiments.weights import Weights, load_weights
 from foresight.files import write_whole
@@ -27,7 +28,7 @@ class Agent(NamedTuple):
     """A network with the domain it plays and how it came to be."""
 
     net: Net
-    env: Env
+    env: Env | HostEnv  # of the host where `config.is_on_host`: a single game, not begun
     config: RunConfig
     seed: int
     step: int  # rounds trained
@@ -64,7 +65,7 @@ def load_agents(model: str | Path, levels: str | None = None, best: bool = False
     config = config_of(weights)
     if levels is not None and config.domain != "sokoban":
         raise ForesightError(f"{model} plays {config.domain}, which makes its own levels: --levels is for sokoban")
-    env = build_env(config, levels)
+    env = build_host_env(config, batch=1) if config.is_on_host else build_env(config, levels)
     return [agent_of_seed(weights, config, env, index) for index in range(config.seeds)]
 
 
@@ -73,7 +74,7 @@ def config_of(weights: Weights) -> RunConfig:
     return from_json(RunConfig, weights.config, f"{weights.source}: config")
 
 
-def agent_of_seed(weights: Weights, config: RunConfig, env: Env, index: int) -> Agent:
+def agent_of_seed(weights: Weights, config: RunConfig, env: Env | HostEnv, index: int) -> Agent:
     """The agent number `index` of those trained together."""
     arrays = weights.arrays
     if config.seeds > 1:

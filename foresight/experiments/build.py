@@ -4,10 +4,15 @@ import jax
 from jax import Array
 
 from foresight.envs import make as make_env
+from foresight.envs.atari import GAMES, REPEAT, Atari
 from foresight.envs.base import Env
+from foresight.envs.host import HostEnv
+from foresight.errors import ForesightError
 from foresight.experiments.config import RunConfig, assignments
 from foresight.nets import make as make_net
 from foresight.nets.base import Net
+
+ATARI_SETTINGS = ("game", "clip_rewards", "life_loss_ends", "noop_starts")  # what --env may say; the rest is the run's
 
 
 def build_env(config: RunConfig, levels: str | None = None, caps: tuple[int, int] | None = None) -> Env:
@@ -18,13 +23,27 @@ def build_env(config: RunConfig, levels: str | None = None, caps: tuple[int, int
     return make_env(config.domain, caps=caps or config.env.caps, **settings)
 
 
-def build_net(config: RunConfig, env: Env, key: Array) -> Net:
+def build_host_env(config: RunConfig, batch: int, threads: int = 0, cap: int | None = None) -> HostEnv:
+    """A batch of games of a run's domain on the host, with the run's step cap or another one."""
+    settings = assignments(config.env.env, "env")
+    unknown = [name for name in settings if name not in ATARI_SETTINGS]
+    if unknown:
+        raise ForesightError(f"atari has no setting '{unknown[0]}'; there are: {', '.join(ATARI_SETTINGS)}")
+    if "game" not in settings:
+        raise ForesightError(f"which Atari game? give --env game=NAME, one of: {', '.join(GAMES)}")
+    low, high = config.env.caps
+    if low != high:
+        raise ForesightError(f"--caps {low} {high}: the emulator cuts all episodes at one length; give it twice")
+    return Atari(batch=batch, threads=threads, frame_cap=REPEAT * (cap or high), **settings)
+
+
+def build_net(config: RunConfig, env: Env | HostEnv, key: Array) -> Net:
     """The network of a run, newly initialised."""
     cells = config.domain == "sokoban" and env.view != "sprites"
     domain = "sokoban-cells" if cells else config.domain
     return make_net(config.net.net, domain, env.picture_shape, env.actions, key, **config.net.keywords())
 
 
-def net_shape(config: RunConfig, env: Env) -> Net:
+def net_shape(config: RunConfig, env: Env | HostEnv) -> Net:
     """The network of a run without its numbers: what weights are filled into."""
     return jax.eval_shape(lambda: build_net(config, env, jax.random.key(0)))

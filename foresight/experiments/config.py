@@ -13,7 +13,8 @@ from tyro.conf import Positional
 from foresight.errors import ForesightError
 from foresight.learning.settings import LearnSettings
 
-Domain = Literal["sokoban", "boxworld", "minipacman", "gridworld"]
+Domain = Literal["sokoban", "boxworld", "minipacman", "gridworld", "atari"]
+ON_HOST = ("atari",)  # domains whose games do not run on the device that learns
 Kind = Literal["drc", "lstm", "cnn", "resnet", "vin", "atreec", "i2a"]
 PRINTED = {"resnet": "ResNet", "atreec": "ATreeC"}  # the others are abbreviations, in capitals
 
@@ -27,7 +28,7 @@ class EnvSettings:
     caps: tuple[int, int] = (30, 120)
     """each training episode draws its step cap from this range; evaluation has its own"""
     env: tuple[str, ...] = ()
-    """further settings of the domain as NAME=VALUE, such as view=pixels or size=16"""
+    """further settings of the domain as NAME=VALUE, such as view=pixels, size=16 or game=breakout"""
 
     def __post_init__(self) -> None:
         if not 1 <= self.caps[0] <= self.caps[1]:
@@ -91,6 +92,11 @@ class RunConfig:
                 raise ForesightError(f"--{name} must be at least 1, not {getattr(self, name)}")
         if self.seed < 0:
             raise ForesightError(f"--seed must be at least 0, not {self.seed}")
+
+    @property
+    def is_on_host(self) -> bool:
+        """True where the games run beside the device, so that actor threads must play them."""
+        return self.domain in ON_HOST
 
     @property
     def rounds(self) -> int:

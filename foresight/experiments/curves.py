@@ -36,8 +36,11 @@ def curves_of(records: Sequence[Record], field: str, source: object) -> list[Cur
     if field not in records[0] or field in ("update", "steps"):
         there = ", ".join(name for name in records[0] if name not in ("update", "steps"))
         raise ForesightError(f"the records of {source} have no '{field}'; there are: {there}")
-    steps = np.array([record["steps"] for record in records], float)
-    values = np.array([np.atleast_1d(record[field]) for record in records], float)  # [R, seeds]
+    told = [record for record in records if record[field] is not None]  # null where no episode ended
+    if not told:
+        raise ForesightError(f"the records of {source} have no {field} yet: no episode has ended")
+    steps = np.array([record["steps"] for record in told], float)
+    values = np.array([np.atleast_1d(record[field]) for record in told], float)  # [R, seeds]
     return [Curve(steps, of_seed) for of_seed in values.T]
 
 

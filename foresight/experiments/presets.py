@@ -62,7 +62,12 @@ def a3c() -> RunConfig:
 PRESETS = {"default": default, "paper": paper, "quick": quick, "a3c": a3c}
 
 
-CAPS = {"minipacman": (3000, 3000)}  # step caps of training where episodes are not like Sokoban's
+CAPS = {  # step caps of training where episodes are not like Sokoban's
+    "minipacman": (3000, 3000),
+    "atari": (27_000, 27_000),  # 30 minutes of four frames a step, as the paper says
+}
+HOST_LANES = 128  # four actors for minibatches of 32: what is learned from is about eight gradient steps old at most
+HOST_CHUNK = 10_000  # steps between two looks: nothing is gained by longer chunks where the host plays anyway
 
 
 def preset(name: str, domain: str | None = None, net: str | None = None) -> RunConfig:
@@ -78,4 +83,10 @@ def preset(name: str, domain: str | None = None, net: str | None = None) -> RunC
         chosen = replace(chosen, domain=domain, env=env)
     if net not in (None, chosen.net.net):
         chosen = replace(chosen, net=NetSettings(net=net, dtype=chosen.net.dtype))
-    return chosen
+    return for_host(chosen) if chosen.is_on_host else chosen
+
+
+def for_host(config: RunConfig) -> RunConfig:
+    """The same settings with sizes that fit games on the host, which are slower by far."""
+    learn = replace(config.learn, lanes=min(config.learn.lanes, HOST_LANES))
+    return replace(config, learn=learn, chunk=max(1, HOST_CHUNK // learn.frames_per_round))

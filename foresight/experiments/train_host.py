@@ -1,16 +1,20 @@
 """Training on environments of the host, such as Atari: the same update and run folder, fed by actor threads."""
 
+import os
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
 import jax
+import numpy as np
 from jax import Array
 
 from foresight.envs.host import HostEnv
 from foresight.errors import ForesightError
-from foresight.experiments.config import RunConfig
+from foresight.experiments.build import build_host_env, build_net
+from foresight.experiments.config import DeviceSettings, RunConfig
+from foresight.experiments.devices import describe
 from foresight.experiments.keeper import SaveOptions
 from foresight.experiments.loop import Outcome, say_on_stderr, train_in_chunks
 from foresight.experiments.metrics import Record
@@ -18,38 +22,36 @@ from foresight.experiments.sinks import OpenSink
 from foresight.experiments.train import rounds_done, to_records
 from foresight.learning.host import Exchange, HostState, actors, begin_host_training, compile_improve, learn
 from foresight.learning.train import Metrics
-from foresight.nets import make as make_net
 from foresight.nets.base import Net
 
-
-def build_host_net(config: RunConfig, env: HostEnv, key: Array) -> Net:
-    """The network of a run for a game of the host, newly initialised; `atari/breakout` is of the domain `atari`."""
-    domain, _, _ = env.name.partition("/")
-    return make_net(config.net.net, domain, env.picture_shape, env.actions, key, **config.net.keywords())
+OF_EPISODES = ("score", "length")  # fields of a record that only episodes can tell
 
 
 def run_host_training(
     config: RunConfig,
     folder: Path,
-    make_env: Callable[[], HostEnv],
+    make_env: Callable[[], HostEnv] | None = None,
     options: SaveOptions = SaveOptions(best="score"),
     on_chunk: Callable[[HostState, list[Record]], None] = lambda state, records: None,
     sinks: Sequence[OpenSink] = (),
     say: Callable[[str], None] = say_on_stderr,
-    build: Callable[[RunConfig, HostEnv, Array], Net] = build_host_net,
+    start_from: Callable[[HostState], HostState] = lambda state: state,
+    devices: DeviceSettings = DeviceSettings(),
+    build: Callable[[RunConfig, HostEnv, Array], Net] = build_net,
 ) -> Outcome:
     """Train what `config` says in `folder` on games of the host, going on where an earlier call stopped.
 
-    `make_env` makes a batch of `config.learn.minibatch` games. `config.learn.lanes` games are played in all, by one
-    actor thread for each minibatch of them. For example
-
-        run_host_training(config, Path("runs/breakout"), lambda: Atari("breakout", config.learn.minibatch))
+    `make_env` makes a batch of `config.learn.minibatch` games, those of the config's domain where it is left out.
+    `config.learn.lanes` games are played in all, by one actor thread for each minibatch of them.
 
     Weights, optimiser and counters are kept as in every run; one that is gone on with begins new games. Actors play
     while the learner learns, so two runs with one seed are alike but not the same.
     """
+    refuse_what_the_host_cannot(config, devices)
+    make_env = make_env or partial(build_host_env, config, config.learn.minibatch, threads_of_an_actor(config))
     settings = config.schedule
-    first = begin_host_training(first_net(config, make_env, build), settings)
+    first = start_from(begin_host_training(first_net(config, make_env, build), settings))
+    say(f"training on {describe(None)}, playing with {settings.gradient_steps_per_round} x {settings.minibatch} games")
     improve = compile_improve(settings)
     with ExitStack() as stack:
         at_play: list[Exchange] = []
@@ -70,20 +72,40 @@ def run_host_training(
             total_updates=config.rounds,
             options=options,
             on_chunk=on_chunk,
-            to_records=partial(to_records, config),
+            to_records=partial(to_host_records, config),
             sinks=sinks,
             say=say,
         )
+
+
+def refuse_what_the_host_cannot(config: RunConfig, devices: DeviceSettings) -> None:
+    """One agent learns in one process on one device, the first."""
+    if config.seeds > 1:
+        raise ForesightError(f"--seeds {config.seeds}: games on the host train one agent at a time")
+    if config.learn.non_finite == "skip":
+        raise ForesightError("--non-finite skip: games on the host go on and cannot be taken back; use stop")
+    if devices.coordinator is not None:
+        raise ForesightError("--coordinator: games on the host train in one process")
+    if devices.devices > 1:
+        raise ForesightError(f"--devices {devices.devices}: what is played on the host is learned from on one device")
+
+
+def threads_of_an_actor(config: RunConfig) -> int:
+    """How many threads each actor's emulators have: together as many as there are cores."""
+    return max(1, (os.cpu_count() or 1) // config.learn.gradient_steps_per_round)
+
+
+def to_host_records(config: RunConfig, before: int, after: int, metrics: dict[str, np.ndarray]) -> list[Record]:
+    """As in every run, but nothing is `solved`, and where no episode ended none is told of: they are long here."""
+    (record,) = to_records(config, before, after, metrics)
+    del record["solved"]
+    return [record if record["episodes"] else record | dict.fromkeys(OF_EPISODES)]
 
 
 def first_net(
     config: RunConfig, make_env: Callable[[], HostEnv], build: Callable[[RunConfig, HostEnv, Array], Net]
 ) -> Net:
     """The network that a new run begins with, for games like those of `make_env`."""
-    if config.seeds > 1:
-        raise ForesightError(f"--seeds {config.seeds}: games on the host train one agent at a time")
-    if config.learn.non_finite == "skip":
-        raise ForesightError("--non-finite skip: games on the host go on and cannot be taken back; use stop")
     env = make_env()
     try:
         if env.batch != config.learn.minibatch:

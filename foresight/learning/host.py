@@ -112,14 +112,17 @@ def play(env: HostEnv, net: Net, seat: Seat, length: int, key: Array) -> tuple[S
         actions, logits, memory = choose(net, *seat, step_key)
         actions = np.asarray(actions)
         step = env.step(actions)
-        moments.append((seat.observation, seat.start, actions, logits, step))
+        moments.append((seat.observation, seat.start, actions, logits, step, env.finished))
         seat = Seat(memory, step.observation, step.terminated | step.truncated)
     return seat, assemble(began.memory, moments, seat)
 
 
 def assemble(memory: Memory, moments: Sequence[tuple], after: Seat) -> Played:
-    """Trajectories [B, T] of T moments (observation, start, actions, logits, step) and the seat they lead to."""
-    observations, starts, actions, logits, steps = zip(*moments, strict=True)
+    """Trajectories [B, T] of T moments and the seat they lead to.
+
+    A moment is (observation, start, actions, logits, step, finished), [B, ...] each.
+    """
+    observations, starts, actions, logits, steps, finished = zip(*moments, strict=True)
 
     def of_steps(field: str) -> np.ndarray:
         return np.stack([getattr(step, field) for step in steps], axis=1)
@@ -135,7 +138,7 @@ def assemble(memory: Memory, moments: Sequence[tuple], after: Seat) -> Played:
         truncated=of_steps("truncated"),
     )
     outcomes = jax.tree.map(lambda *x: np.stack(x, axis=1), *(step.outcome for step in steps))
-    return Played(trajectory, tally(trajectory.terminated | trajectory.truncated, outcomes))
+    return Played(trajectory, tally(np.stack(finished, axis=1), outcomes))  # games: a lost life is not one
 
 
 def keep_playing(make_env: Callable[[], HostEnv], exchange: Exchange, unroll: int, seed: int) -> None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from foresight.app.plot import curves_by_label
+from foresight.app.plot import curves_by_label, read_labelled
 from foresight.errors import ForesightError
 from foresight.experiments.config import NetSettings, RunConfig
 from foresight.experiments.runs import open_run
@@ -29,19 +29,19 @@ DRC, CNN = RunConfig(net=NetSettings(depth=3, ticks=3)), RunConfig(net=NetSettin
 def test_runs_that_differ_in_seeds_alone_are_pooled_and_named_after_their_network(tmp_path):
     runs = [write_run(tmp_path / str(seed), replace(DRC, seed=seed), 0.1) for seed in range(3)]
     other = write_run(tmp_path / "cnn", CNN, 0.05)
-    groups = curves_by_label((*runs, other), "solved")
+    groups = curves_by_label(read_labelled((*runs, other)), "solved")
     assert {label: len(curves) for label, curves in groups.items()} == {"DRC(3,3)": 3, "CNN": 1}
 
 
 def test_unlike_runs_of_one_network_are_told_apart_by_their_folders(tmp_path):
     one, other = write_run(tmp_path / "a", DRC, 0.1), write_run(tmp_path / "b", replace(DRC, steps=5.0), 0.1)
-    assert list(curves_by_label((one, other), "solved")) == [one, other]
+    assert list(curves_by_label(read_labelled((one, other)), "solved")) == [one, other]
 
 
 def test_labels_pool_what_they_are_given_to_and_seeds_of_one_run_count_each(tmp_path):
     one = write_run(tmp_path / "a", replace(DRC, seeds=2), 0.1)
     other = write_run(tmp_path / "b", CNN, 0.1)
-    groups = curves_by_label((f"all={one}", f"all={other}"), "solved")
+    groups = curves_by_label(read_labelled((f"all={one}", f"all={other}")), "solved")
     assert {label: len(curves) for label, curves in groups.items()} == {"all": 3}
 
 
@@ -89,7 +89,29 @@ def test_what_cannot_be_drawn_is_refused_by_name(tmp_path, capsys):
 def test_a_run_without_records_is_named(tmp_path):
     open_run(tmp_path / "new", DRC.as_json())
     with pytest.raises(ForesightError, match=r"cannot read .*new/metrics\.jsonl|has no records yet"):
-        curves_by_label((str(tmp_path / "new"),), "solved")
+        curves_by_label(read_labelled((str(tmp_path / "new"),)), "solved")
+
+
+def write_run_of_scores(folder, scores: list[float | None]) -> str:
+    """A run folder in which nothing is solved, as of Atari; null where no episode ended."""
+    run = open_run(folder, RunConfig("atari").as_json())
+    lines = [{"update": n, "steps": 1000 * n, "score": score} for n, score in enumerate(scores, 1)]
+    run.metrics.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return str(folder)
+
+
+def test_where_nothing_can_be_solved_the_score_is_drawn_of_records_that_have_one(tmp_path, capsys):
+    run = write_run_of_scores(tmp_path / "a", [None, 1.0, None, 3.0])
+    assert status_of(["plot", run, "--out", str(tmp_path / "a.png"), "--window", "0", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["field"] == "score"
+    assert (told["curves"][0]["steps"], told["curves"][0]["mean"]) == ([2000, 4000], [1.0, 3.0])
+
+
+def test_a_run_in_which_no_episode_has_ended_is_refused(tmp_path, capsys):
+    run = write_run_of_scores(tmp_path / "a", [None, None])
+    assert status_of(["plot", run, "--out", str(tmp_path / "a.png")]) == 2
+    assert "have no score yet: no episode has ended" in capsys.readouterr().err
 
 
 def test_help_gives_an_example(capsys):

@@ -208,6 +208,12 @@ def test_progress_shows_means_over_seeds_speed_of_all_and_time_left():
     assert "steps/s" not in format_record(RECORD, None, 67_000, 2)
 
 
+def test_progress_leaves_out_what_a_record_does_not_tell():
+    record = {"update": 4, "steps": 1000, "score": None, "entropy": 0.5}
+    assert format_record(record, None, 67_000, 1) == "entropy 0.50"
+    assert format_record(record | {"score": 2.0}, None, 67_000, 1) == "return 2.00  entropy 0.50"
+
+
 def test_the_pace_leaves_out_what_came_before_the_first_record():
     pace = Pace()
     pace.note(0.0, 900_000)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from foresight.errors import ForesightError
-from foresight.experiments.config import NetSettings, RunConfig
+from foresight.experiments.config import EnvSettings, NetSettings, RunConfig
 from foresight.experiments.metrics import read_metrics
 from foresight.experiments.train_host import run_host_training
 from foresight.experiments.weights import load_weights
@@ -51,12 +51,11 @@ def test_settings_that_a_run_on_the_host_cannot_have_are_refused(tmp_path):
 
 @pytest.mark.extra
 def test_a_network_learns_from_breakout(tmp_path):
-    from foresight.envs.atari import Atari
-
     settings = LearnSettings(lanes=4, unroll=3, minibatch=2)
     net = NetSettings(depth=1, ticks=1, features=2, net_set=("hidden=4",))
-    config = RunConfig(steps=4 * 3, chunk=1, net=net, learn=settings)
-    outcome = run_host_training(config, tmp_path, lambda: Atari("breakout", settings.minibatch, threads=1))
+    env = EnvSettings(levels="", caps=(100, 100), env=("game=breakout",))
+    config = RunConfig("atari", steps=4 * 3, chunk=1, env=env, net=net, learn=settings)
+    outcome = run_host_training(config, tmp_path)
     assert outcome.updates == 1
     assert int(outcome.state.optimiser[1][0].count) == 2
     assert np.isfinite(read_metrics(tmp_path)[0]["loss"])

@@ -42,7 +42,7 @@ class HostCorridor:
         self.scores += rewards
         truncated = (self.steps >= self.cap) & ~home
         final, outcome = self.pictures(), Outcome(home, self.steps.copy(), self.scores.copy())
-        ended = home | truncated
+        self.finished = ended = home | truncated
         self.cells = np.where(ended, self.random.integers(0, CELLS - 1, self.batch), self.cells)
         self.steps[ended], self.scores[ended] = 0, 0
         return TimeStep(self.pictures(), rewards, home, truncated, final, outcome)

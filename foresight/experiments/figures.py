@@ -2,23 +2,25 @@
 
 import io
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from foresight.errors import ForesightError, MissingExtra
+from foresight.experiments.bench_sizes import lines_of
 from foresight.experiments.curves import Band
 from foresight.files import write_whole
 from foresight.levels.resemblance import Measures
 
 
-def new_figure(columns: int, width: float, height: float):
+def new_figure(columns: int, width: float, height: float, rows: int = 1):
     """A figure without a window and its axes side by side."""
     try:
         from matplotlib.figure import Figure
     except ModuleNotFoundError as error:
         raise MissingExtra("drawing figures", "plots") from error
     figure = Figure(figsize=(width, height), layout="constrained")
-    return figure, figure.subplots(1, columns)
+    return figure, figure.subplots(rows, columns)
 
 
 def write_figure(figure, path: Path, dpi: int) -> None:
@@ -77,3 +79,57 @@ def plot_learning_curves(curves: dict[str, Band], field: str, path: Path) -> Non
     axis.legend(frameon=False)
     axis.spines[["top", "right"]].set_visible(False)
     write_figure(figure, path, dpi=150)
+
+
+SCALING_TITLES = {
+    "minibatch": "minibatch (trajectories)",
+    "unroll": "unroll (frames)",
+    "depth": "depth (modules)",
+    "ticks": "ticks",
+    "board": "side of the board (cells)",
+    "seeds": "seeds in one program",
+}
+
+
+def plot_scaling(document: dict[str, Any], path: Path) -> None:
+    """Draw frames per second against each quantity, a line for each core, and write the picture."""
+    figure, axes = new_figure(columns=3, width=10.5, height=6.2, rows=2)
+    for axis, (quantity, title) in zip(axes.flat, SCALING_TITLES.items(), strict=True):
+        plot_quantity(axis, document, quantity)
+        axis.set_xlabel(title)
+        axis.grid(alpha=0.3, which="major")
+        axis.spines[["top", "right"]].set_visible(False)
+    for axis in axes[:, 0]:
+        axis.set_ylabel("frames/s of gradient steps")
+    lines = {label: line for axis in axes.flat for line, label in zip(*axis.get_legend_handles_labels(), strict=True)}
+    axes.flat[0].legend(lines.values(), lines.keys(), frameon=False)
+    base = document["base"]
+    figure.suptitle(
+        f"one quantity varied at a time; ringed: DRC({base['depth']},{base['ticks']}), {base['minibatch']} x "
+        f"{base['unroll']} frames, {base['board']}x{base['board']} board, {base['seeds']} seed "
+        f"({document['dtype']}, {document['device']})",
+        fontsize=10,
+    )
+    write_figure(figure, path, dpi=130)
+
+
+def plot_quantity(axis, document: dict[str, Any], quantity: str) -> None:
+    """One panel: the cores' lines, with the range of the timings as bars and a ring at the common size."""
+    colours = {"cuda": "tab:orange", "xla": "tab:blue"}
+    for core, rows in lines_of(document, quantity).items():
+        x, y = ([row[name] for row in rows] for name in (quantity, "frames_per_second"))
+        margin = [row["frames_per_second"] * row["spread_percent"] / 200 for row in rows]
+        axis.errorbar(x, y, margin, marker="o", markersize=4, capsize=2, color=colours[core], label=f"core {core}")
+        common = [row["frames_per_second"] for row in rows if row[quantity] == document["base"][quantity]]
+        at = [document["base"][quantity]] * len(common)
+        axis.plot(at, common, "o", markersize=10, fillstyle="none", color=colours[core])
+    values = sorted({row[quantity] for rows in lines_of(document, quantity).values() for row in rows})
+    if quantity in ("minibatch", "unroll"):  # values that double
+        axis.set_xscale("log", base=2)
+    if quantity == "minibatch":
+        axis.set_yscale("log")
+    else:
+        axis.set_ylim(bottom=0)
+    axis.set_xticks(values, [str(value) for value in values], fontsize=8)
+    axis.minorticks_off()
+    axis.yaxis.set_major_formatter(lambda rate, _: f"{rate / 1000:g}k" if rate >= 1000 else f"{rate:g}")

@@ -1,0 +1,109 @@
+"""Programs to be measured: compiled side by side, weighed, and filled with numbers to run on."""
+
+import os
+from collections.abc import Callable, Hashable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, TypeVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from foresight.errors import ForesightError
+
+Key = TypeVar("Key", bound=Hashable)
+MOST_WORKERS = 16
+
+
+def device() -> str:
+    """The device in words."""
+    first = jax.devices()[0]
+    return f"{os.cpu_count()} CPU cores" if first.platform == "cpu" else first.device_kind
+
+
+def default_dtype() -> str:
+    """What a network is trained in here: bfloat16 where the device has units for it."""
+    return "float32" if jax.default_backend() == "cpu" else "bfloat16"
+
+
+def compiling_workers() -> int:
+    """How many programs are compiled at a time."""
+    return min(MOST_WORKERS, os.cpu_count() or 1)
+
+
+def compile_all(
+    lowerings: Mapping[Key, Callable[[], Any]], left_out: Callable[[Key, str], None] = lambda key, why: None
+) -> dict[Key, Any]:
+    """Each program compiled, by its key; those that cannot be are told to `left_out` with the reason.
+
+    Lowering holds Python's lock and may build a kernel, so it goes one by one; compiling goes on beside it. Nothing is
+    to be timed meanwhile: the compiler tries kernels on the device.
+    """
+    begun: dict[Key, tuple[Any, Future]] = {}
+    with ThreadPoolExecutor(compiling_workers()) as pool:
+        for key, lower in lowerings.items():
+            try:
+                lowered = lower()
+            except ForesightError as error:
+                left_out(key, str(error))
+                continue
+            begun[key] = (lowered, pool.submit(lowered.compile))
+    compiled = {}
+    for key, (lowered, future) in begun.items():
+        try:
+            compiled[key] = finished(lowered, future)
+        except jax.errors.JaxRuntimeError as error:
+            left_out(key, out_of_memory(error))
+    return compiled
+
+
+def finished(lowered: Any, future: Future) -> Any:
+    """The compiled program; one that ran out of memory beside others is compiled once more, alone."""
+    try:
+        return future.result()
+    except jax.errors.JaxRuntimeError as error:
+        out_of_memory(error)
+        return lowered.compile()
+
+
+def out_of_memory(error: Exception) -> str:
+    """What to say of an error that means too little memory; any other is raised."""
+    if "RESOURCE_EXHAUSTED" not in str(error):
+        raise error
+    return "does not fit into memory"
+
+
+def obstacle_of_memory(compiled: Any) -> str | None:
+    """Why a compiled program should not be run here, if it wants more memory than there is."""
+    needed, available = memory_needed(compiled), memory_available()
+    return f"needs {needed / 2**30:.0f} GiB of {available / 2**30:.0f}" if needed > available else None
+
+
+def memory_needed(compiled: Any) -> int:
+    """Bytes that a compiled program wants: what it is given, what it gives, and what it keeps in between."""
+    sizes = compiled.memory_analysis()
+    if sizes is None:
+        return 0
+    given_and_made = sizes.argument_size_in_bytes + sizes.output_size_in_bytes - sizes.alias_size_in_bytes
+    return sizes.temp_size_in_bytes + given_and_made
+
+
+def memory_available() -> int:
+    """Bytes that the device has for us."""
+    stats = jax.devices()[0].memory_stats() or {}
+    return stats.get("bytes_limit", os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * 3 // 4)
+
+
+def filled(tree: Any) -> Any:
+    """Shapes with random numbers in them: small ones in place of weights, any byte in pictures, few things true."""
+    random = np.random.default_rng(0)
+
+    def fill(leaf: jax.ShapeDtypeStruct) -> Array:
+        if leaf.dtype == jnp.bool:
+            return jnp.asarray(random.random(leaf.shape, np.float32) < 0.05)
+        if jnp.issubdtype(leaf.dtype, jnp.integer):
+            return jnp.asarray(random.integers(0, 256, leaf.shape, np.uint8), leaf.dtype)
+        return jnp.asarray(0.05 * random.standard_normal(leaf.shape, np.float32), leaf.dtype)
+
+    return jax.tree.map(fill, tree)

@@ -1,0 +1,141 @@
+"""How cost grows: the sizes, the measurement at sizes that take no time, the picture."""
+
+import json
+from dataclasses import asdict, replace
+
+import jax
+import pytest
+
+from foresight.app import bench_scaling as command
+from foresight.errors import ForesightError
+from foresight.experiments import bench_scaling
+from foresight.experiments.bench_scaling import Case, inputs_of, measure, usual_sweep
+from foresight.experiments.bench_sizes import QUANTITIES, Size, Sweep, lines_of, together
+from foresight.experiments.figures import plot_scaling
+from tests.app.small_runs import status_of
+
+BASE = Size(minibatch=2, unroll=2, depth=1, ticks=1, board=4, seeds=1)
+VALUES = {name: (getattr(BASE, name),) for name in QUANTITIES} | {"minibatch": (1, 2), "seeds": (1, 2)}
+SMALL = Sweep(BASE, VALUES, features=2)
+
+
+def row(path="xla", rate=1000, **changed):
+    size = asdict(replace(BASE, **changed))
+    return {"path": path, **size, "frames_per_second": rate, "ms": 1.5, "spread_percent": 4.0, "memory_mb": 7.0}
+
+
+def document(*rows, device="a chip"):
+    return {"device": device, "dtype": "bfloat16", "base": asdict(BASE), "rows": list(rows), "left_out": []}
+
+
+def test_one_quantity_differs_from_the_base_and_no_size_is_measured_twice():
+    sizes = usual_sweep().sizes()
+    base = usual_sweep().base
+    differing = [sum(getattr(size, name) != getattr(base, name) for name in QUANTITIES) for size in sizes]
+    assert differing == [0] + [1] * (len(sizes) - 1)
+    assert len(set(sizes)) == len(sizes)
+    assert {size.board for size in usual_sweep().sizes(["board"])} == set(usual_sweep().values["board"])
+
+
+def test_an_unknown_quantity_is_refused_with_those_that_exist():
+    with pytest.raises(ForesightError, match="no quantity 'width' to vary; there are: minibatch, unroll"):
+        SMALL.sizes(["width"])
+
+
+def test_networks_and_trajectories_have_the_size_asked_for():
+    net, played = inputs_of(Case("xla", Size(5, 7, 2, 4, 6, 3)), 2, "float32")
+    assert len(net.stack.modules) == 2
+    assert net.stack.ticks == 4
+    assert played.observations.shape == (3, 5, 8, 6, 6)
+    assert played.memory[0].cell.shape == (3, 5, 6, 6, 2)
+    single, _ = inputs_of(Case("xla", replace(BASE, seeds=1)), 2, "float32")
+    assert single.head_weights()[0].ndim == net.head_weights()[0].ndim - 1
+
+
+def test_every_round_of_timings_gives_a_whole_result():
+    said = []
+    documents = list(measure(SMALL, ["cuda", "xla"], ["minibatch", "seeds"], repeats=2, say=said.append))
+    assert [len(known["rows"]) for known in documents] == [3, 3]
+    last = documents[-1]
+    assert [(known["path"], known["minibatch"], known["seeds"]) for known in last["rows"]] == [
+        ("xla", 2, 1),
+        ("xla", 1, 1),
+        ("xla", 2, 2),
+    ]
+    for known in last["rows"]:
+        frames = known["seeds"] * known["minibatch"] * known["unroll"]
+        assert known["frames_per_second"] == pytest.approx(1e3 * frames / known["ms"], rel=0.01)
+        assert known["memory_mb"] > 0
+    assert [known["path"] for known in last["left_out"]] == ["cuda"] * 3
+    assert "cannot run" in last["left_out"][0]["why"]
+    assert any("seeds 2: left out" in sentence for sentence in said)
+
+
+def test_sizes_that_do_not_fit_into_memory_are_left_out(monkeypatch):
+    monkeypatch.setattr("foresight.experiments.bench_programs.memory_available", lambda: 1000)
+    (known,) = measure(replace(SMALL, values=VALUES | {"minibatch": (2,)}), ["xla"], ["minibatch"], repeats=1)
+    assert known["rows"] == []
+    assert "GiB" in known["left_out"][0]["why"]
+
+
+def test_lines_have_the_rows_in_which_nothing_else_differs_in_order():
+    known = document(row(minibatch=4), row(), row(seeds=3), row(path="cuda"))
+    assert lines_of(known, "minibatch") == {"xla": [row(), row(minibatch=4)], "cuda": [row(path="cuda")]}
+    assert lines_of(known, "seeds")["xla"] == [row(), row(seeds=3)]
+
+
+def test_results_in_pieces_are_put_together_and_the_last_of_a_size_counts():
+    one, other = document(row(rate=1), row(seeds=3)), document(row(rate=2), row(depth=2))
+    assert together([one, other])["rows"] == [row(rate=2), row(seeds=3), row(depth=2)]
+    with pytest.raises(ForesightError, match="device a chip and another"):
+        together([one, document(device="another")])
+
+
+def test_the_picture_has_a_panel_for_each_quantity_and_a_line_for_each_core(tmp_path):
+    plot_scaling(document(row(), row(seeds=3), row(path="cuda", seeds=3), row(minibatch=512)), tmp_path / "p.svg")
+    drawn = (tmp_path / "p.svg").read_text()
+    for words in ("minibatch", "unroll", "depth", "ticks", "side of the board", "seeds in one", "core cuda", "a chip"):
+        assert words in drawn
+
+
+@pytest.fixture
+def one_size(monkeypatch):
+    monkeypatch.setattr(command, "usual_sweep", lambda: SMALL)
+
+
+def test_the_command_measures_writes_and_draws(tmp_path, capsys, one_size):
+    out, picture = tmp_path / "r.json", tmp_path / "p.png"
+    words = f"bench scaling --quantities ticks --repeats 1 --json --out {out} --picture {picture}"
+    assert status_of(words.split()) == 0
+    told = capsys.readouterr()
+    assert json.loads(told.out) == json.loads(out.read_text())
+    assert "timed 1 of 1" in told.err
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert json.loads(told.out)["jax"] == jax.__version__
+
+
+def test_records_are_shown_without_measuring(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(bench_scaling, "measure", None)
+    for name, known in (("a.json", document(row(rate=7654))), ("b.json", document(row(ticks=3)))):
+        (tmp_path / name).write_text(json.dumps(known))
+    assert status_of(["bench", "scaling", "--records", str(tmp_path / "a.json"), str(tmp_path / "b.json")]) == 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["2", "xla", "7,654", "1.500", "4.0", "7"] in lines
+    assert ["3", "xla", "1,000", "1.500", "4.0", "7"] in lines
+
+
+@pytest.mark.parametrize("content", ["no json", "[]", "{}", '{"rows": [{"path": "xla"}]}', '{"rows": []}'])
+def test_a_file_that_is_no_record_is_refused_by_name(tmp_path, capsys, content):
+    (tmp_path / "r.json").write_text(content)
+    assert status_of(["bench", "scaling", "--records", str(tmp_path / "r.json")]) == 2
+    assert "r.json is not a result of `foresight bench scaling --out`" in capsys.readouterr().err
+
+
+def test_no_repeats_are_refused(capsys):
+    assert status_of(["bench", "scaling", "--repeats", "0"]) == 2
+    assert "--repeats must be at least 1" in capsys.readouterr().err
+
+
+def test_help_gives_an_example(capsys):
+    assert status_of(["bench", "scaling", "--help"]) == 0
+    assert "foresight bench scaling --out" in capsys.readouterr().out

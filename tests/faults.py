@@ -28,13 +28,13 @@ class WatchedDisk:
         return watched
 
 
-def failing(at: int, strike: Callable[[str, tuple], None]) -> WatchedDisk:
-    """A disk that calls `strike` in operation number `at`, counted from 0; a write is then done by half."""
+def failing(at: int, strike: Callable[[str, tuple], None], half: bool = True) -> WatchedDisk:
+    """A disk that calls `strike` in operation number `at`, counted from 0; a write is then done by `half`."""
     count = iter(range(10**9))
 
     def before(name: str, arguments: tuple) -> None:
         if next(count) == at:
-            if name == "write":
+            if name == "write" and half:
                 os.write(arguments[0], arguments[1][: len(arguments[1]) // 2])
             strike(name, arguments)
 

@@ -55,29 +55,61 @@ def parent_process() -> Iterator[Parent]:
     parent.process.stdout.close()
 
 
+def compile_for_long() -> None:
+    """Seconds in the compiler, which does not listen to anybody."""
+    import jax
+    import jax.numpy as jnp
+
+    def tower(x):
+        for _ in range(400):
+            x = jnp.sin(x @ x)
+        return jnp.sum(x) * os.getpid()  # which no cache of compiled programs has seen
+
+    jax.jit(jax.grad(tower)).lower(jnp.ones((64, 64))).compile()
+
+
 def obey(order: dict) -> int:
-    """In the trainer: train, with a disk that kills at operation `kill_at`, or chunks that take `slow` seconds."""
+    """In the trainer: train, as told.
+
+    `kill_at`: the disk kills at that operation; `signal_at`: it sends [operation, signal]; `slow`: seconds that a chunk
+    takes; `compile`: the first chunk compiles for long; `evaluate`: seconds after each chunk. Of the last two the file
+    FOLDER.busy tells when they have begun.
+    """
     import jax
 
     from foresight import files
     from foresight.errors import ForesightError
     from foresight.experiments.loop import SaveOptions, train_in_chunks
     from tests.experiments import toy
-    from tests.faults import deadly_disk
+    from tests.faults import deadly_disk, failing
 
     jax.config.update("jax_compilation_cache_dir", order["cache"])
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
     if order.get("kill_at") is not None:
         files.disk = deadly_disk(order["kill_at"])
+    if order.get("signal_at") is not None:
+        at, number = order["signal_at"]
+        files.disk = failing(at, lambda name, arguments: os.kill(os.getpid(), number), half=False)
+    busy = Path(order["folder"] + ".busy")
 
     def chunk(state):
         time.sleep(order.get("slow", 0))
+        if order.get("compile"):
+            busy.touch()
+            compile_for_long()
         return toy.chunk(state)
+
+    def evaluate(state, records):
+        if order.get("evaluate"):
+            busy.touch()
+            time.sleep(order["evaluate"])
 
     functions = toy.FUNCTIONS | {"chunk": chunk}
     options = SaveOptions(updates=order.get("save", 3), keep=2, best="loss")
     try:
-        outcome = train_in_chunks(order["folder"], {}, **functions, total_updates=order["updates"], options=options)
+        outcome = train_in_chunks(
+            order["folder"], {}, **functions, total_updates=order["updates"], options=options, on_chunk=evaluate
+        )
     except ForesightError as error:
         print(error, file=sys.stderr)
         return 2

@@ -124,11 +124,18 @@ def signal_at_random(
                 os.kill(trainer, number)
         statuses.append(parent.end())
         assert time.monotonic() - asked < 10
+        if not twice and statuses[-1] > 0:
+            check_that_nothing_was_lost(run)
         _, refused = newest_good(run / "checkpoints", lambda checkpoint: None)
         assert not refused
     assert parent.train(run, **order) == 0
     check_that_it_ends_the_same(run, uninterrupted)
     return statuses
+
+
+def check_that_nothing_was_lost(run: Path) -> None:
+    """The newest checkpoint has every update that was done."""
+    assert load_weights(run).step == len((run / "metrics.jsonl").read_bytes().splitlines())
 
 
 def wait_for_lock(run: Path, trainer: int) -> None:
@@ -203,6 +210,72 @@ def test_a_signal_before_the_first_chunk_is_done_stops_at_once(parent, uninterru
     os.kill(trainer, signal.SIGTERM)
     assert parent.end() == 143
     assert load_weights(tmp_path / "run").step == 0
+
+
+def signal_while_saving(
+    parent: Parent, started: Path, uninterrupted: Path, folder: Path, operations: Iterable[int]
+) -> None:
+    """Send a trainer a signal from within each of these operations on its disk, and let another one finish."""
+    order = {"updates": UPDATES, "cache": str(uninterrupted.parent / "cache")}
+    for operation in operations:
+        number = (signal.SIGTERM, signal.SIGINT)[operation % 2]
+        run = Path(shutil.copytree(started, folder / str(operation)))
+        status = parent.train(run, **order, signal_at=[operation, number])
+        check_that_nothing_was_lost(run)
+        finished = load_weights(run).step == UPDATES  # the signal came in the last save
+        assert status == (0 if finished else 128 + number)
+        assert parent.train(run, **order) == 0
+        check_that_it_ends_the_same(run, uninterrupted)
+        shutil.rmtree(run)
+
+
+def test_a_signal_during_a_save_lets_the_save_finish(parent, started, uninterrupted, tmp_path):
+    signal_while_saving(parent, started, uninterrupted, tmp_path, (3, 8, 15))
+
+
+@pytest.mark.soak
+def test_signals_in_50_operations_of_saves_let_the_saves_finish(parent, started, uninterrupted, tmp_path):
+    signal_while_saving(parent, started, uninterrupted, tmp_path, range(50))
+
+
+def signal_while_busy(
+    parent: Parent, uninterrupted: Path, run: Path, seed: int, busy: dict[str, object], until: float
+) -> int:
+    """Send a signal at a random moment of what `busy` orders, up to `until` seconds into it; the step it stopped at."""
+    random = np.random.default_rng(seed)
+    order = {"updates": UPDATES, "cache": str(uninterrupted.parent / "cache")}
+    trainer = parent.begin(run, **order, **busy)
+    wait_until(Path(f"{run}.busy").exists)
+    time.sleep(random.uniform(0, until))
+    number, asked = random.choice([signal.SIGTERM, signal.SIGINT]), time.monotonic()
+    os.kill(trainer, number)
+    assert parent.end() == 128 + number
+    assert time.monotonic() - asked < 10
+    check_that_nothing_was_lost(run)
+    stopped_at = load_weights(run).step
+    assert parent.train(run, **order) == 0
+    check_that_it_ends_the_same(run, uninterrupted)
+    return stopped_at
+
+
+BUSY = {
+    "compiling": ({"compile": True}, 1.0, {0}),  # nothing is done yet, so it is not waited for
+    "evaluating": ({"evaluate": 0.5}, 0.4, {6}),  # the chunk after it is the last
+}
+
+
+@pytest.mark.parametrize("phase", BUSY)
+def test_a_signal_while_the_host_is_busy_elsewhere_is_heard(parent, uninterrupted, tmp_path, phase):
+    busy, until, stops = BUSY[phase]
+    assert signal_while_busy(parent, uninterrupted, tmp_path / "run", 0, busy, until) in stops
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("phase", BUSY)
+def test_25_signals_while_the_host_is_busy_elsewhere_are_heard(parent, uninterrupted, tmp_path, phase):
+    busy, until, stops = BUSY[phase]
+    for seed in range(25):
+        assert signal_while_busy(parent, uninterrupted, tmp_path / str(seed), seed, busy, until) in stops
 
 
 def wait_until(holds) -> None:

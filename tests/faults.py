@@ -2,8 +2,10 @@
 
 import errno
 import os
+import shutil
 import signal
 from collections.abc import Callable
+from pathlib import Path
 
 from foresight import files
 
@@ -67,6 +69,20 @@ class FullDisk(files.Disk):
         taken = os.write(descriptor, content[: self.room])
         self.room -= taken
         return taken
+
+
+class VanishingDisk(FullDisk):
+    """A disk from which a folder is removed after so many more bytes."""
+
+    def __init__(self, room: int, folder: Path):
+        super().__init__(room)
+        self.folder = folder
+
+    def write(self, descriptor: int, content: bytes) -> int:
+        if not self.room:
+            shutil.rmtree(self.folder, ignore_errors=True)
+            return os.write(descriptor, content)
+        return super().write(descriptor, content)
 
 
 def operations_of(action: Callable[[], None], monkeypatch) -> list[str]:

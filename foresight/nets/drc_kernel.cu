@@ -1,26 +1,28 @@
-// The recurrent core of DRC(D, N) on Hopper and later: a whole unroll in one kernel, one block per trajectory.
+// The recurrent core of DRC(D, N) on a Hopper GPU: a whole unroll in one kernel, one block per trajectory.
 //
-// Data flow. A block keeps everything that recurs on chip: the hidden states h_d in shared memory, with a border of
-// zeros so that a 3x3 convolution is nine shifted reads of the same buffer (no im2col), and the cell states c_d in
-// float32, each value owned by one thread. A module-tick is one matrix product, positions x (9 taps * 64 channels) by
-// 128 gates, on the tensor cores: eight warps, four across the gates and two across the positions. The weights do not
-// fit on chip and stream from L2, packed beforehand in the order in which the tensor cores' fragments want them, so
-// that a warp reads them straight into registers. Gate columns are ordered (channel pair, gate, channel of the pair):
-// the thread that holds an accumulator holds all four gates of its channels, and reads or writes them as 16 bytes.
+// Data flow. A block keeps everything that recurs on chip. A board of H x W cells is laid out in slots, row by row,
+// with one empty column after each row: slot = y * (W + 1) + x. A hidden state lies in shared memory as four planes of
+// eight channels, 16 bytes a slot, with a margin of zeros before and after. Then a 3x3 convolution is nine products of
+// the same buffer, each starting at another slot, and that is how the tensor cores' own instruction (wgmma) takes its
+// second operand: no im2col, no copies. A module-tick is one such product, 128 gates by (9 taps * 64 channels) by 112
+// slots: two groups of four warps, 64 gates each. The weights do not fit on chip; they stream from L2, packed beforehand
+// in the order of the tensor cores' fragments, straight into registers, two groups of steps ahead of their use. Rows of
+// the product are ordered so that the lanes `l` and `l ^ 16` hold the four gates of the same channel; they swap halves,
+// and every thread then owns one channel at 14 slots, with the cell state, float32, in a place of its own.
 //
 // `forward` also stores gates, cells and hidden states when it is told to; `backward` walks them in reverse and gives
-// the gradient of every gate's pre-activation, dz. The convolution's input gradient is again one matrix product, from
-// a bordered buffer of dz. Whatever a module-tick needs from global memory is asked for before the matrix product
-// that precedes its use, so that the tensor cores work while it travels. `weight_gradient` then makes the gradient of
-// the convolution's weights from all ticks at once: a block for each trajectory, module and row of taps.
+// the gradient of every gate's pre-activation, dz. The convolution's input gradient is again one product, from planes
+// of dz: 64 channels (the module below, the module's own) by (9 taps * 128 gates) by 112 slots; each group of warps sums
+// half of the 1,152 terms for all slots, and the groups swap halves of the sums. Whatever a module-tick needs from
+// global memory is asked for before the product that precedes its use, and what can wait (pooling, copies of hidden
+// states) is done while the tensor cores work. `weight_gradient` then makes the gradient of the convolution's weights
+// from all ticks at once: a block for each trajectory, module and row of taps.
 //
-// H, W, the grid, are compile-time constants; D, N, T are not. 32 channels.
+// H and W are compile-time constants; D, N, T are not. 32 channels.
 
 #include <cuda_bf16.h>
 #include <cuda_runtime.h>
 #include <stdint.h>
-
-#include <functional>
 
 #include "xla/ffi/api/ffi.h"
 
@@ -31,24 +33,24 @@ using bf162 = __nv_bfloat162;
 namespace {
 
 constexpr int kH = GRID_H, kW = GRID_W, kCells = kH * kW;
-constexpr int kRows = (kH + 2) * (kW + 2);       // with the border
-constexpr int kF = 32, kGates = 4 * kF;
-constexpr int kTiles = (kCells + 15) / 16;       // of 16 positions
-constexpr int kMyTiles = (kTiles + 1) / 2;       // at most, of one warp
-constexpr int kThreads = 256;
-constexpr int kHiddenPitch = kF * 2 + 16;        // bytes; the 16 spare bytes spread rows over the banks
-constexpr int kGatePitch = kGates * 2 + 16;
-constexpr int kForwardSteps = 36;                // k-steps of 16: 9 taps * 64 channels
+constexpr int kF = 32, kGates = 4 * kF, kThreads = 256;
+constexpr int kSlots = 112;                      // of the tensor cores' instruction; the board's are y * kAcross + x
+constexpr int kAcross = kW + 1;
+constexpr int kMargin = kAcross + 1;             // slots of zeros before and after
+constexpr int kRows = (kSlots + 2 * kMargin + 6) / 8 * 8 + 1;  // 1 more than a multiple of 8: planes differ in banks
+constexpr int kPlane = kRows * 16;               // bytes: eight channels of every slot
+constexpr int kHidden = kF / 8 * kPlane;         // bytes of a hidden state
+constexpr int kMine = 14;                        // slots of a thread, for one channel
+constexpr int kPoolPitch = kGates * 2 + 32;      // bytes; 32 to spare spread the rows over the banks
+constexpr int kForwardSteps = 36;                // of 16 inner terms: 9 taps * 64 channels
 constexpr int kBackwardSteps = 72;               // 9 taps * 128 gates
+constexpr int kGroup = 4, kGroups = 9, kAhead = 3;  // steps are issued in groups, weights kept for three groups
+static_assert(kH * kAcross <= kSlots, "the board has more slots than the kernel");
 
 __device__ __forceinline__ float tanh_of(float x) {
-#ifdef EXACT
-  return tanhf(x);
-#else
   float y;
   asm("tanh.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
   return y;
-#endif
 }
 __device__ __forceinline__ float sigmoid_of(float x) { return fmaf(0.5f, tanh_of(0.5f * x), 0.5f); }
 
@@ -60,302 +62,301 @@ __device__ __forceinline__ float2 unpack(uint32_t v) {
   return __bfloat1622float2(*reinterpret_cast<bf162*>(&v));
 }
 
-__device__ __forceinline__ void load_tile(uint32_t (&a)[4], uint32_t address) {
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
-               : "=r"(a[0]), "=r"(a[1]), "=r"(a[2]), "=r"(a[3])
-               : "r"(address));
-}
-__device__ __forceinline__ void multiply(float (&acc)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+// d (64 rows by 112 slots, spread over four warps) gets a (64 x 16) times b (16 x 112, in shared memory), added or not.
+__device__ __forceinline__ void multiply(float (&d)[kSlots / 2], const uint4& a, uint64_t b, bool add) {
   asm volatile(
-      "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
-      : "+f"(acc[0]), "+f"(acc[1]), "+f"(acc[2]), "+f"(acc[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+      "{\n.reg .pred add;\nsetp.ne.b32 add, %61, 0;\nwgmma.mma_async.sync.aligned.m64n112k16.f32.bf16.bf16 {"
+      "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, "
+      "%14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, "
+      "%28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, "
+      "%42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55 "
+      "}, {%56, %57, %58, %59}, %60, add, 1, 1, 0;\n}"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), "+f"(d[8]),
+        "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), "+f"(d[16]),
+        "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), "+f"(d[24]),
+        "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]), "+f"(d[32]),
+        "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]), "+f"(d[40]),
+        "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]), "+f"(d[48]),
+        "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55])
+      : "r"(a.x), "r"(a.y), "r"(a.z), "r"(a.w), "l"(b), "r"((int)add));
+}
+__device__ __forceinline__ void begin_products() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+__device__ __forceinline__ void commit_products() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+template <int kPending>
+__device__ __forceinline__ void await_products() { asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kPending) : "memory"); }
+// What threads have written to shared memory becomes visible to the tensor cores; a barrier follows.
+__device__ __forceinline__ void publish() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+// Accumulators of products under way stay where they are.
+__device__ __forceinline__ void hold(float (&d)[kSlots / 2]) {
+#pragma unroll
+  for (int i = 0; i < kSlots / 2; ++i) asm volatile("" : "+f"(d[i])::"memory");
 }
 
-// Which positions and channels a thread owns: two rows of each of its tiles, two channels.
+// How wgmma finds an operand: 8 slots * 16 bytes are a tile, tiles follow each other, eight channels on is a plane on.
+__device__ __forceinline__ uint64_t operand(uint32_t address) {
+  return (uint64_t)(128 / 16) << 32 | (uint64_t)(kPlane / 16) << 16 | (address >> 4);
+}
+__host__ __device__ constexpr int tap_offset(int tap) { return (tap / 3 - 1) * kAcross + tap % 3 - 1; }
+
+// Which channel and slots a thread owns. `half`: slots 0-55 or 56-111; `quad`: which two of every eight.
 struct Place {
-  int lane, columns, first_tile, tiles, channel;
-  __device__ Place() {
-    int warp = threadIdx.x / 32;
-    lane = threadIdx.x % 32;
-    columns = warp % 4;                          // this warp's eight channels
-    first_tile = (warp / 4) * kMyTiles;
-    tiles = warp / 4 ? kTiles - kMyTiles : kMyTiles;
-    channel = columns * 8 + (lane % 4) * 2;
+  int channel, half, quad;
+  uint32_t valid;                                // bit i: slot(i) is a cell of the board
+  __device__ __forceinline__ Place(int channel, int half) : channel(channel), half(half), quad(threadIdx.x % 4), valid(0) {
+#pragma unroll
+    for (int i = 0; i < kMine; ++i) valid |= (uint32_t)(slot(i) % kAcross < kW && slot(i) < kH * kAcross) << i;
   }
-  __device__ int cell(int tile, int half) const { return (first_tile + tile) * 16 + half * 8 + lane / 4; }
-  __device__ int clamped_cell(int tile, int half) const {
-    int mine = cell(tile, half);
-    return mine < kCells ? mine : kCells - 1;
-  }
-  __device__ static int row(int cell) { return (cell / kW + 1) * (kW + 2) + cell % kW + 1; }
-  // the row whose address this lane gives to ldmatrix; positions beyond the board repeat the last
-  __device__ uint32_t fragment_row(int tile) const {
-    int cell = (first_tile + tile) * 16 + lane % 16;
-    return row(cell < kCells ? cell : kCells - 1);
-  }
+  __device__ __forceinline__ int slot(int i) const { return half * 56 + i / 2 * 8 + quad * 2 + i % 2; }
+  __device__ __forceinline__ bool is_cell(int i) const { return valid >> i & 1; }
+  __device__ __forceinline__ int cell(int i) const { return is_cell(i) ? slot(i) - slot(i) / kAcross : 0; }
+  __device__ __forceinline__ int granule() const { return (half * kF + channel) * 4 + quad; }  // place in stored arrays
 };
 
-// Sum (or maximum) over the eight lanes that own the same channels.
-template <class Op>
-__device__ __forceinline__ float over_rows(float v, Op op) {
-  for (int step = 4; step < 32; step *= 2) v = op(v, __shfl_xor_sync(~0u, v, step));
-  return v;
-}
 struct Add { __device__ float operator()(float a, float b) const { return a + b; } };
 struct Max { __device__ float operator()(float a, float b) const { return fmaxf(a, b); } };
 
-__device__ __forceinline__ int tap_offset(int tap) { return (tap / 3 - 1) * (kW + 2) + tap % 3 - 1; }
-
 struct ForwardArgs {
-  const uint4* weights;    // [S, D, 36, 4, 2, 32] x 16 bytes
-  const bf16* pool;        // [S, D, 64, 128], columns in gate order
+  const uint4* weights;    // [S, D, 36, 8 warps, 32 lanes] x 16 bytes
+  const bf16* pool;        // [S, D, 64, 128], columns (channel, gate)
   const float* c_initial;  // [S, D, cells, F]
   const bf16* h_initial;
   const float* c_memory;   // [B, D, cells, F]
   const bf16* h_memory;
-  const bf16* inputs;      // [B, T, cells, D, 128], what the convolutions add for the observation, in gate order
+  const bf16* inputs;      // [B, T, cells, D, 128], what the convolutions add for the observation
   const uint8_t* starts;   // [B, T]
   bf16* top;               // [B, T, cells, F]
   float* c_last;           // [B, D, cells, F]
   bf16* h_last;
-  bf16* gates;             // [B, T, N, D, cells, 128] or null
-  float* cells;            // [B, T, N, D, cells, F], before each tick
+  uint2* gates;            // [B, T, N, D, 14, 256] x 4 gates
+  float* cells;            // [B, T, N, D, 14, 256], before each tick
   bf16* hiddens;           // [B, T, N + 1, D, cells, F], before the first tick and after each
+  uint32_t* peaks;         // [B, T, N + 1, D, 256]: which of a thread's slots hold the channel's maximum; from bit 16, how many there are
   int batch_per_weights, D, N, T;
 };
 
 struct ForwardShared {
-  unsigned char* hidden;   // [D][rows][pitch]
-  float4* cell;            // [D][tiles][threads]
-  float* injected;         // [D][128]
-  float* pooled;           // [2 position groups][max 32, sum 32]
-  bf16* pool;              // [D][64][128]
+  unsigned char* hidden;   // [2][D][planes]: a tick reads one and writes the other
+  float* cell;             // [D][14][threads]
+  float4* injected;        // [D][32] x 4 gates
+  float* pooled;           // [4][max 32, mean 32]
+  uint32_t* peaks;         // [D][threads]
+  unsigned char* pool;     // [D][64][pitch]
+  int D;
+  __device__ __forceinline__ unsigned char* state(int which, int d) const { return hidden + (which * D + d) * kHidden; }
 };
 
-__device__ void pool_hidden(const Place& at, const ForwardShared& s, float2 top, float2 sum) {
-  top.x = over_rows(top.x, Max()), top.y = over_rows(top.y, Max());
-  sum.x = over_rows(sum.x, Add()), sum.y = over_rows(sum.y, Add());
-  if (at.lane < 4) {
-    float* mine = s.pooled + (at.first_tile ? 64 : 0) + at.channel;
-    mine[0] = top.x, mine[1] = top.y, mine[32] = sum.x, mine[33] = sum.y;
+// A thread's part of a new hidden state: into the planes, and its maximum, mean and peaks over the board.
+__device__ __forceinline__ void settle(const Place& at, const ForwardShared& s, const bf16 (&h)[kMine], int which, int d, float* pooled) {
+  unsigned char* mine = s.state(which, d) + at.channel / 8 * kPlane + (kMargin + at.slot(0)) * 16 + at.channel % 8 * 2;
+  float top = -1e30f, sum = 0;
+#pragma unroll
+  for (int i = 0; i < kMine; ++i) {
+    if (!at.is_cell(i)) continue;
+    *reinterpret_cast<bf16*>(mine + i / 2 * 128 + i % 2 * 16) = h[i];
+    float v = __bfloat162float(h[i]);
+    top = fmaxf(top, v), sum += v;
+  }
+#pragma unroll
+  for (int step = 1; step < 32; step = step == 2 ? 16 : step * 2)  // the lanes of a channel: 1, 2 and 16
+    top = fmaxf(top, __shfl_xor_sync(~0u, top, step)), sum += __shfl_xor_sync(~0u, sum, step);
+  uint32_t peaks = 0;
+#pragma unroll
+  for (int i = 0; i < kMine; ++i) peaks |= (uint32_t)(at.is_cell(i) && __bfloat162float(h[i]) == top) << i;
+  uint32_t count = __popc(peaks);
+#pragma unroll
+  for (int step = 1; step < 32; step = step == 2 ? 16 : step * 2) count += __shfl_xor_sync(~0u, count, step);
+  s.peaks[d * kThreads + threadIdx.x] = peaks | count << 16;
+  if (threadIdx.x % 4 == 0 && at.half == 0) pooled[at.channel] = top, pooled[kF + at.channel] = sum * (1.0f / kCells);
+}
+
+// injected[d] = pool weights^T (max, mean); a barrier before and after.
+__device__ __forceinline__ void inject(const ForwardShared& s, int d, const float* pooled) {
+  int pair = threadIdx.x / 4, part = threadIdx.x % 4;  // of columns, of rows
+  const unsigned char* weights = s.pool + (d * 64 + part) * kPoolPitch + pair * 4;
+  float2 total = {0, 0};
+#pragma unroll
+  for (int k = 0; k < 64; k += 4) {
+    float v = __bfloat162float(__float2bfloat16(pooled[k + part]));
+    float2 w = unpack(*reinterpret_cast<const uint32_t*>(weights + k * kPoolPitch));
+    total.x = fmaf(v, w.x, total.x), total.y = fmaf(v, w.y, total.y);
+  }
+#pragma unroll
+  for (int step = 1; step < 4; step *= 2) total.x += __shfl_xor_sync(~0u, total.x, step), total.y += __shfl_xor_sync(~0u, total.y, step);
+  if (!part) reinterpret_cast<float2*>(s.injected + d * kF)[pair] = total;
+}
+
+__device__ __forceinline__ void load_state(const Place& at, const ForwardShared& s, int which, const float* c, const bf16* h) {
+  __syncthreads();  // nobody reads the old state any more
+  for (int d = 0; d < s.D; ++d) {
+    bf16 mine[kMine];
+#pragma unroll
+    for (int i = 0; i < kMine; ++i) {
+      size_t where = ((size_t)d * kCells + at.cell(i)) * kF + at.channel;
+      mine[i] = h[where];
+      s.cell[(d * kMine + i) * kThreads + threadIdx.x] = c[where];
+    }
+    settle(at, s, mine, which, d, s.pooled + d * 64);
+  }
+  publish();
+  __syncthreads();
+  for (int d = 0; d < s.D; ++d) inject(s, d, s.pooled + d * 64);
+  __syncthreads();
+}
+
+// A hidden state from its planes to [cells, F].
+__device__ __forceinline__ void copy_hidden(const unsigned char* planes, bf16* to) {
+  for (int i = threadIdx.x; i < kCells * 4; i += kThreads) {
+    int cell = i / 4, plane = i % 4;
+    reinterpret_cast<uint4*>(to)[i] =
+        *reinterpret_cast<const uint4*>(planes + plane * kPlane + (kMargin + cell + cell / kW) * 16);
   }
 }
 
-// injected[d] = pool weights^T (max, mean); call between barriers, after pool_hidden.
-__device__ void inject(const ForwardShared& s, int d) {
-  int column = threadIdx.x / 2, part = threadIdx.x % 2;  // part 0: maxima, part 1: means
-  const bf16* weights = s.pool + (d * 64 + part * 32) * kGates + column;
-  float total = 0;
-  for (int k = 0; k < 32; ++k) {
-    float a = s.pooled[part * 32 + k], b = s.pooled[64 + part * 32 + k];
-    float v = part ? (a + b) * (1.0f / kCells) : fmaxf(a, b);
-    total = fmaf(__bfloat162float(__float2bfloat16(v)), __bfloat162float(weights[k * kGates]), total);
-  }
-  total += __shfl_xor_sync(~0u, total, 1);
-  if (!part) s.injected[d * kGates + column] = total;
-}
-
-__device__ void load_state(const Place& at, const ForwardShared& s, const float* c, const bf16* h, int D) {
-  for (int d = 0; d < D; ++d) {
-    float2 top = {-1e30f, -1e30f}, sum = {0, 0};
-    for (int tile = 0; tile < at.tiles; ++tile) {
-      float4 value = {0, 0, 0, 0};
-      for (int half = 0; half < 2; ++half) {
-        int cell = at.cell(tile, half);
-        if (cell >= kCells) continue;
-        size_t where = ((size_t)d * kCells + cell) * kF + at.channel;
-        float2 mine = *reinterpret_cast<const float2*>(c + where);
-        if (half) value.z = mine.x, value.w = mine.y; else value.x = mine.x, value.y = mine.y;
-        uint32_t packed = *reinterpret_cast<const uint32_t*>(h + where);
-        *reinterpret_cast<uint32_t*>(s.hidden + ((size_t)d * kRows + at.row(cell)) * kHiddenPitch + at.channel * 2) = packed;
-        float2 hv = unpack(packed);
-        top.x = fmaxf(top.x, hv.x), top.y = fmaxf(top.y, hv.y), sum.x += hv.x, sum.y += hv.y;
-      }
-      s.cell[(d * kMyTiles + tile) * kThreads + threadIdx.x] = value;
-    }
-    pool_hidden(at, s, top, sum);
-    __syncthreads();
-    inject(s, d);
-    __syncthreads();
-  }
-}
-
-template <int kWarpTiles>
-__device__ __forceinline__ void convolve(float (&acc)[kMyTiles][4][4], const Place& at, uint32_t lower, uint32_t own,
-                                         const uint32_t (&rows)[kMyTiles], const uint4* weights) {
+// A group of steps' weights into registers.
+template <int kStride>
+__device__ __forceinline__ void fetch(uint4 (&a)[kGroup], const uint4* weights, int group) {
 #pragma unroll
-  for (int tile = 0; tile < kWarpTiles; ++tile)
-#pragma unroll
-    for (int gate = 0; gate < 4; ++gate)
-#pragma unroll
-      for (int i = 0; i < 4; ++i) acc[tile][gate][i] = 0;
-  constexpr int kAhead = 4;
-  uint4 ahead[kAhead][2];
-  const uint4* mine = weights + at.columns * 64 + at.lane;
-#pragma unroll
-  for (int step = 0; step < kAhead; ++step) ahead[step][0] = __ldg(mine + step * 256), ahead[step][1] = __ldg(mine + step * 256 + 32);
-#pragma unroll
-  for (int step = 0; step < kForwardSteps; ++step) {
-    int tap = step / 4, quarter = step % 4;      // quarters 0, 1: the module below; 2, 3: the module's own
-    uint32_t base = (quarter < 2 ? lower : own) + tap_offset(tap) * kHiddenPitch + (quarter % 2) * 32;
-    uint4 first = ahead[step % kAhead][0], second = ahead[step % kAhead][1];
-    if (step + kAhead < kForwardSteps) {
-      ahead[step % kAhead][0] = __ldg(mine + (step + kAhead) * 256);
-      ahead[step % kAhead][1] = __ldg(mine + (step + kAhead) * 256 + 32);
-    }
-#pragma unroll
-    for (int tile = 0; tile < kWarpTiles; ++tile) {
-      uint32_t a[4];
-      load_tile(a, base + rows[tile]);
-      multiply(acc[tile][0], a, first.x, first.y);
-      multiply(acc[tile][1], a, first.z, first.w);
-      multiply(acc[tile][2], a, second.x, second.y);
-      multiply(acc[tile][3], a, second.z, second.w);
-    }
-  }
+  for (int step = 0; step < kGroup; ++step) a[step] = __ldg(weights + (group * kGroup + step) * kStride);
 }
 
 template <bool kSave>
 __device__ __forceinline__ void update_module(const ForwardArgs& args, const Place& at, const ForwardShared& s,
-                                              const float (&acc)[kMyTiles][4][4], int d, const uint4 (&inputs)[kMyTiles][2],
-                                              size_t saved, size_t hidden_saved, bf16* top_out) {
-  float inj[8];
+                                              const float (&acc)[kSlots / 2], int which, int d, const uint2 (&inputs)[kMine],
+                                              size_t tick, size_t tick_after, float* pooled) {
+  const bool upper = at.half;
+  const float4 inj = s.injected[d * kF + at.channel];
+  bf16 h[kMine];
 #pragma unroll
-  for (int i = 0; i < 8; ++i) inj[i] = s.injected[d * kGates + at.channel * 4 + i];
-  float2 top = {-1e30f, -1e30f}, sum = {0, 0};
+  for (int j = 0; j < kMine / 2; ++j) {
+    float kept[4], got[4];
 #pragma unroll
-  for (int tile = 0; tile < kMyTiles; ++tile) {
-    if (tile >= at.tiles) continue;
-    float4& slot = s.cell[(d * kMyTiles + tile) * kThreads + threadIdx.x];
-    float4 held = slot;
-    float c[4] = {held.x, held.y, held.z, held.w};
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      int cell = at.cell(tile, half);
-      if (cell >= kCells) continue;
-      uint4 in = inputs[tile][half];
-      uint32_t words[4] = {in.x, in.y, in.z, in.w};
-      if (kSave) *reinterpret_cast<float2*>(args.cells + (saved + cell) * kF + at.channel) = {c[half * 2], c[half * 2 + 1]};
-      float out[8], h[2];
-#pragma unroll
-      for (int ch = 0; ch < 2; ++ch) {
-        float z[4];
-#pragma unroll
-        for (int gate = 0; gate < 4; ++gate) {
-          float2 w = unpack(words[gate]);
-          z[gate] = acc[tile][gate][half * 2 + ch] + inj[gate * 2 + ch] + (ch ? w.y : w.x);
-        }
-        float f = sigmoid_of(z[0]), i = sigmoid_of(z[1]), o = sigmoid_of(z[2]), g = tanh_of(z[3]);
-        float& cell_value = c[half * 2 + ch];
-        cell_value = fmaf(f, cell_value, i * g);
-        h[ch] = o * tanh_of(cell_value);
-        out[ch] = f, out[2 + ch] = i, out[4 + ch] = o, out[6 + ch] = g;
-      }
-      if (kSave)
-        *reinterpret_cast<uint4*>(args.gates + (saved + cell) * kGates + at.channel * 4) =
-            make_uint4(pack(out[0], out[1]), pack(out[2], out[3]), pack(out[4], out[5]), pack(out[6], out[7]));
-      uint32_t packed = pack(h[0], h[1]);
-      *reinterpret_cast<uint32_t*>(s.hidden + ((size_t)d * kRows + at.row(cell)) * kHiddenPitch + at.channel * 2) = packed;
-      if (kSave) *reinterpret_cast<uint32_t*>(args.hiddens + (hidden_saved + cell) * kF + at.channel) = packed;
-      if (top_out) *reinterpret_cast<uint32_t*>(top_out + (size_t)cell * kF + at.channel) = packed;
-      float2 hv = unpack(packed);
-      top.x = fmaxf(top.x, hv.x), top.y = fmaxf(top.y, hv.y), sum.x += hv.x, sum.y += hv.y;
+    for (int e = 0; e < 4; ++e) {
+      float low = acc[j * 4 + e], high = acc[(j + 7) * 4 + e];
+      kept[e] = upper ? high : low;
+      got[e] = __shfl_xor_sync(~0u, upper ? low : high, 16);
     }
-    slot = make_float4(c[0], c[1], c[2], c[3]);
-  }
-  pool_hidden(at, s, top, sum);
-}
-
-__device__ void store_hidden(const Place& at, const ForwardShared& s, bf16* out, int D) {
-  for (int d = 0; d < D; ++d)
-    for (int tile = 0; tile < at.tiles; ++tile)
-      for (int half = 0; half < 2; ++half) {
-        int cell = at.cell(tile, half);
-        if (cell >= kCells) continue;
-        *reinterpret_cast<uint32_t*>(out + ((size_t)d * kCells + cell) * kF + at.channel) =
-            *reinterpret_cast<uint32_t*>(s.hidden + ((size_t)d * kRows + at.row(cell)) * kHiddenPitch + at.channel * 2);
+#pragma unroll
+    for (int e = 0; e < 2; ++e) {
+      const int i = j * 2 + e;
+      float2 fi = unpack(inputs[i].x), og = unpack(inputs[i].y);
+      float f = sigmoid_of((upper ? got[e] : kept[e]) + inj.x + fi.x), in = sigmoid_of((upper ? got[2 + e] : kept[2 + e]) + inj.y + fi.y);
+      float o = sigmoid_of((upper ? kept[e] : got[e]) + inj.z + og.x), g = tanh_of((upper ? kept[2 + e] : got[2 + e]) + inj.w + og.y);
+      float& slot = s.cell[(d * kMine + i) * kThreads + threadIdx.x];
+      float before = slot, after = fmaf(f, before, in * g);
+      slot = after;
+      h[i] = __float2bfloat16(o * tanh_of(after));
+      if (kSave) {
+        size_t where = (tick * kMine + i) * kThreads + at.granule();
+        args.cells[where] = before;
+        args.gates[where] = make_uint2(pack(f, in), pack(o, g));
       }
+    }
+  }
+  settle(at, s, h, 1 - which, d, pooled);
+  if (kSave) args.peaks[tick_after * kThreads + at.granule()] = s.peaks[d * kThreads + threadIdx.x];
 }
 
 template <bool kSave>
 __global__ void __launch_bounds__(kThreads, 1) forward(ForwardArgs args) {
   extern __shared__ __align__(128) unsigned char memory[];
-  const int D = args.D, N = args.N, T = args.T;
+  const int D = args.D, N = args.N, T = args.T, warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   ForwardShared s;
+  s.D = D;
   s.hidden = memory;
-  s.cell = reinterpret_cast<float4*>(s.hidden + D * kRows * kHiddenPitch);
-  s.injected = reinterpret_cast<float*>(s.cell + D * kMyTiles * kThreads);
-  s.pooled = s.injected + D * kGates;
-  s.pool = reinterpret_cast<bf16*>(s.pooled + 128);
-  const size_t b = blockIdx.x, which = b / args.batch_per_weights;
-  Place at;
-  for (int i = threadIdx.x; i < D * kRows * kHiddenPitch / 16; i += kThreads) reinterpret_cast<uint4*>(s.hidden)[i] = make_uint4(0, 0, 0, 0);
-  const uint4* pool = reinterpret_cast<const uint4*>(args.pool + which * D * 64 * kGates);
-  for (int i = threadIdx.x; i < D * 64 * kGates / 8; i += kThreads) reinterpret_cast<uint4*>(s.pool)[i] = pool[i];
-  __syncthreads();
+  s.cell = reinterpret_cast<float*>(s.hidden + 2 * D * kHidden);
+  s.injected = reinterpret_cast<float4*>(s.cell + D * kMine * kThreads);
+  s.pooled = reinterpret_cast<float*>(s.injected + D * kF);
+  s.peaks = reinterpret_cast<uint32_t*>(s.pooled + 4 * 64);
+  s.pool = reinterpret_cast<unsigned char*>(s.peaks + D * kThreads);
+  const size_t b = blockIdx.x, which_net = b / args.batch_per_weights, state = (size_t)D * kCells * kF;
+  const Place at(warp * 4 + lane / 4 % 4, lane / 16);
+  for (int i = threadIdx.x; i < 2 * D * kHidden / 16; i += kThreads) reinterpret_cast<uint4*>(s.hidden)[i] = make_uint4(0, 0, 0, 0);
+  const uint4* pool = reinterpret_cast<const uint4*>(args.pool + which_net * D * 64 * kGates);
+  for (int i = threadIdx.x; i < D * 64 * 16; i += kThreads) *reinterpret_cast<uint4*>(s.pool + i / 16 * kPoolPitch + i % 16 * 16) = pool[i];
 
-  const size_t state = (size_t)D * kCells * kF;
-  const uint4* weights = args.weights + which * D * kForwardSteps * 256;
-  uint32_t rows[kMyTiles];
-#pragma unroll
-  for (int tile = 0; tile < kMyTiles; ++tile)
-    rows[tile] = at.fragment_row(tile < at.tiles ? tile : 0) * kHiddenPitch + (at.lane / 16) * 16;
-  uint32_t hidden = static_cast<uint32_t>(__cvta_generic_to_shared(s.hidden));
+  const uint4* weights = args.weights + (which_net * D * kForwardSteps * 8 + warp) * 32 + lane;
+  const uint32_t hidden = static_cast<uint32_t>(__cvta_generic_to_shared(s.hidden)) + kMargin * 16;
+  const bf16* inputs_here = args.inputs + at.channel * 4;
+  uint4 a[kAhead][kGroup];
+  fetch<256>(a[0], weights, 0), fetch<256>(a[1], weights, 1);
 
+  int which = 0, turn = 0;                       // buffer of the states before a tick; parity of module-ticks
   for (int t = 0; t < T; ++t) {
-    bool start = args.starts[b * T + t];
-    if (start) load_state(at, s, args.c_initial + which * state, args.h_initial + which * state, D);
-    else if (!t) load_state(at, s, args.c_memory + b * state, args.h_memory + b * state, D);
-    if (kSave) store_hidden(at, s, args.hiddens + (b * T + t) * (N + 1) * state, D);
-    for (int n = 0; n < N; ++n) {
+    const size_t step = b * T + t;
+    const bool start = args.starts[step];
+    if (start || !t)
+      load_state(at, s, which, start ? args.c_initial + which_net * state : args.c_memory + b * state,
+                 start ? args.h_initial + which_net * state : args.h_memory + b * state);
+    if (kSave)
       for (int d = 0; d < D; ++d) {
-        uint4 inputs[kMyTiles][2];
-        const bf16* mine = args.inputs + ((b * T + t) * kCells * D + d) * kGates + at.channel * 4;
+        copy_hidden(s.state(which, d), args.hiddens + (step * (N + 1) * D + d) * kCells * kF);
+        args.peaks[(step * (N + 1) * D + d) * kThreads + at.granule()] = s.peaks[d * kThreads + threadIdx.x];
+      }
+    for (int n = 0; n < N; ++n, which = 1 - which) {
+      for (int d = 0; d < D; ++d, turn ^= 1) {
+        uint2 inputs[kMine];
 #pragma unroll
-        for (int tile = 0; tile < kMyTiles; ++tile)
+        for (int i = 0; i < kMine; ++i)
+          inputs[i] = __ldg(reinterpret_cast<const uint2*>(inputs_here + ((step * kCells + at.cell(i)) * D + d) * kGates));
+        const uint64_t own = operand(hidden + (which * D + d) * kHidden);
+        const uint64_t below = operand(hidden + (d ? (1 - which) * D + d - 1 : which * D + D - 1) * kHidden);
+        const uint4* here = weights + d * kForwardSteps * 256;
+        const uint4* next = weights + (d + 1 < D ? d + 1 : 0) * kForwardSteps * 256;
+        const size_t tick = (step * N + n) * D + d, tick_after = (step * (N + 1) + n + 1) * D + d;
+        float acc[kSlots / 2];
 #pragma unroll
-          for (int half = 0; half < 2; ++half)
-            inputs[tile][half] = __ldg(reinterpret_cast<const uint4*>(mine + (size_t)at.clamped_cell(tile, half) * D * kGates));
-        float acc[kMyTiles][4][4];
-        uint32_t below = hidden + (d ? d - 1 : D - 1) * kRows * kHiddenPitch, own = hidden + d * kRows * kHiddenPitch;
-        if (at.first_tile) convolve<kTiles - kMyTiles>(acc, at, below, own, rows, weights + d * kForwardSteps * 256);
-        else convolve<kMyTiles>(acc, at, below, own, rows, weights + d * kForwardSteps * 256);
-        __syncthreads();  // every warp has read the old h_d
-        size_t saved = (((b * T + t) * N + n) * D + d) * kCells;
-        size_t hidden_saved = (((b * T + t) * (N + 1) + n + 1) * D + d) * kCells;
-        bf16* top = (n == N - 1 && d == D - 1) ? args.top + (b * T + t) * kCells * kF : nullptr;
-        update_module<kSave>(args, at, s, acc, d, inputs, saved, hidden_saved, top);
+        for (int group = 0; group < kGroups; ++group) {
+          hold(acc);
+          begin_products();
+#pragma unroll
+          for (int i = 0; i < kGroup; ++i) {     // the first half of the steps: the module's own state; then the one below
+            const int k = group * kGroup + i, tap = k % 18 / 2, quarter = k % 2;
+            multiply(acc, a[group % kAhead][i], (k < 18 ? own : below) + (tap_offset(tap) * 16 + quarter * 2 * kPlane) / 16, k > 0);
+          }
+          commit_products();
+          hold(acc);
+          if (group == 0 && (n || d)) {          // while the tensor cores work: what the last module-tick left to do
+            const int last = d ? d - 1 : D - 1;
+            inject(s, last, s.pooled + (turn ^ 1) * 64);
+            if (D == 1) __syncthreads();         // it is wanted at the end of this very module-tick
+            if (kSave)
+              copy_hidden(s.state(d ? 1 - which : which, last),
+                          args.hiddens + ((step * (N + 1) + (d ? n + 1 : n)) * D + last) * kCells * kF);
+          }
+          if (group + 1 < kGroups) await_products<1>(); else await_products<0>();
+          if (group + 2 < kGroups) fetch<256>(a[(group + 2) % kAhead], here, group + 2);
+          else fetch<256>(a[(group + 2) % kAhead], next, group + 2 - kGroups);
+        }
+        hold(acc);
+        update_module<kSave>(args, at, s, acc, which, d, inputs, tick, tick_after, s.pooled + turn * 64);
+        publish();
         __syncthreads();  // the new h_d and its pooled values are there
-        inject(s, d);
       }
     }
+    inject(s, D - 1, s.pooled + (turn ^ 1) * 64);
+    copy_hidden(s.state(which, D - 1), args.top + step * kCells * kF);
+    if (kSave) copy_hidden(s.state(which, D - 1), args.hiddens + ((step * (N + 1) + N) * D + D - 1) * kCells * kF);
     __syncthreads();
   }
-  store_hidden(at, s, args.h_last + b * state, D);
-  for (int d = 0; d < D; ++d)
-    for (int tile = 0; tile < at.tiles; ++tile) {
-      float4 c = s.cell[(d * kMyTiles + tile) * kThreads + threadIdx.x];
-      for (int half = 0; half < 2; ++half) {
-        int cell = at.cell(tile, half);
-        if (cell >= kCells) continue;
-        *reinterpret_cast<float2*>(args.c_last + b * state + ((size_t)d * kCells + cell) * kF + at.channel) =
-            half ? make_float2(c.z, c.w) : make_float2(c.x, c.y);
-      }
-    }
+  for (int d = 0; d < D; ++d) {
+    copy_hidden(s.state(which, d), args.h_last + b * state + (size_t)d * kCells * kF);
+#pragma unroll
+    for (int i = 0; i < kMine; ++i)
+      if (at.is_cell(i)) args.c_last[b * state + ((size_t)d * kCells + at.cell(i)) * kF + at.channel] = s.cell[(d * kMine + i) * kThreads + threadIdx.x];
+  }
 }
 
 struct BackwardArgs {
-  const uint4* weights;    // [S, D, 72, 4, 32] x 16 bytes
+  const uint4* weights;    // [S, D, 72, 4 warps, 32 lanes] x 16 bytes
   const bf16* pool;        // [S, D, 64, 128]
-  const bf16* gates;
+  const uint2* gates;
   const float* cells;
-  const bf16* hiddens;
+  const uint32_t* peaks;
   const uint8_t* starts;
   const bf16* d_top;       // [B, T, cells, F]
   const float* d_c_last;   // [B, D, cells, F]
   const float* d_h_last;
-  bf16* dz;                // [B, T, N, D, cells, 128]
+  bf16* dz;                // [B, T, N, D, cells, 128], columns (channel, gate)
   float* d_c_memory;       // [B, D, cells, F]
   float* d_h_memory;
   float* d_c_initial;      // [B, D, cells, F], per trajectory
@@ -364,263 +365,201 @@ struct BackwardArgs {
 };
 
 struct BackwardShared {
-  unsigned char* dz;       // [rows][pitch]
-  float4* d_cell;          // [D][tiles][threads]
-  float4* d_hidden;
-  float* sums;             // [2 position groups][128 column sums, 32 counts of maxima]
+  unsigned char* dz;       // [16 planes]
+  float* exchange;         // [28][threads]
+  float* d_cell;           // [D][14][threads]
+  float* d_hidden;
+  float* sums;             // [2 halves][128], of dz over slots
   float* d_pooled;         // [64]
-  float* tops;             // [2 position groups][32], maxima of the hidden state before the tick
-  bf16* pool;              // [D][64][128]
+  unsigned char* pool;     // [D][64][pitch]
 };
 
-__device__ __forceinline__ float4 gather(const Place& at, const float* from, int d, int tile) {
-  float4 v = {0, 0, 0, 0};
-  for (int half = 0; half < 2; ++half) {
-    int cell = at.cell(tile, half);
-    if (cell >= kCells) continue;
-    float2 mine = *reinterpret_cast<const float2*>(from + ((size_t)d * kCells + cell) * kF + at.channel);
-    if (half) v.z = mine.x, v.w = mine.y; else v.x = mine.x, v.y = mine.y;
-  }
-  return v;
-}
-__device__ __forceinline__ void scatter(const Place& at, float* to, int d, int tile, float4 v, bool add) {
-  for (int half = 0; half < 2; ++half) {
-    int cell = at.cell(tile, half);
-    if (cell >= kCells) continue;
-    float2* where = reinterpret_cast<float2*>(to + ((size_t)d * kCells + cell) * kF + at.channel);
-    float2 mine = half ? make_float2(v.z, v.w) : make_float2(v.x, v.y);
-    if (add) { float2 old = *where; mine.x += old.x, mine.y += old.y; }
-    *where = mine;
-  }
-}
-
-// What the forward pass left for one module-tick, of one thread's positions and channels.
+// What the forward pass left for one module-tick, of one thread.
 struct Kept {
-  uint4 gates[kMyTiles][2];
-  float2 cells[kMyTiles][2];
-  uint32_t before[kMyTiles][2];  // h_d before the tick
-  __device__ __forceinline__ void fetch(const BackwardArgs& args, const Place& at, size_t saved, size_t hidden_before) {
+  uint2 gates[kMine];
+  float cells[kMine];
+  uint32_t peaks;                                // of h_d before the tick
+  __device__ __forceinline__ void fetch(const BackwardArgs& args, size_t tick, size_t tick_before) {
 #pragma unroll
-    for (int tile = 0; tile < kMyTiles; ++tile)
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        size_t cell = at.clamped_cell(tile, half);
-        gates[tile][half] = __ldg(reinterpret_cast<const uint4*>(args.gates + (saved + cell) * kGates + at.channel * 4));
-        cells[tile][half] = __ldg(reinterpret_cast<const float2*>(args.cells + (saved + cell) * kF + at.channel));
-        before[tile][half] = __ldg(reinterpret_cast<const uint32_t*>(args.hiddens + (hidden_before + cell) * kF + at.channel));
-      }
+    for (int i = 0; i < kMine; ++i) {
+      gates[i] = __ldg(args.gates + (tick * kMine + i) * kThreads + threadIdx.x);
+      cells[i] = __ldg(args.cells + (tick * kMine + i) * kThreads + threadIdx.x);
+    }
+    peaks = __ldg(args.peaks + tick_before * kThreads + threadIdx.x);
   }
 };
 
 // d_h and d_c of one module-tick -> dz, in shared and global memory; d_c becomes that of the cell before the tick.
 __device__ __forceinline__ void through_gates(const BackwardArgs& args, const Place& at, const BackwardShared& s, int d,
-                                              size_t saved, const Kept& kept) {
-  float columns[8] = {0, 0, 0, 0, 0, 0, 0, 0};
-  float2 top = {-1e30f, -1e30f};
+                                              size_t tick, const Kept& kept) {
+  float4 columns = {0, 0, 0, 0};
+  unsigned char* mine = s.dz + at.channel / 2 * kPlane + (kMargin + at.slot(0)) * 16 + at.channel % 2 * 8;
+  uint2* out = reinterpret_cast<uint2*>(args.dz + tick * kCells * kGates) + at.channel;
 #pragma unroll
-  for (int tile = 0; tile < kMyTiles; ++tile) {
-    if (tile >= at.tiles) continue;
-    float4& slot = s.d_cell[(d * kMyTiles + tile) * kThreads + threadIdx.x];
-    float4 dc4 = slot, dh4 = s.d_hidden[(d * kMyTiles + tile) * kThreads + threadIdx.x];
-    float dc[4] = {dc4.x, dc4.y, dc4.z, dc4.w}, dh[4] = {dh4.x, dh4.y, dh4.z, dh4.w};
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      int cell = at.cell(tile, half);
-      if (cell >= kCells) continue;
-      uint4 in = kept.gates[tile][half];
-      float2 old = kept.cells[tile][half], hv = unpack(kept.before[tile][half]);
-      top.x = fmaxf(top.x, hv.x), top.y = fmaxf(top.y, hv.y);
-      float2 f2 = unpack(in.x), i2 = unpack(in.y), o2 = unpack(in.z), g2 = unpack(in.w);
-      float dz[8];
-#pragma unroll
-      for (int ch = 0; ch < 2; ++ch) {
-        float f = ch ? f2.y : f2.x, i = ch ? i2.y : i2.x, o = ch ? o2.y : o2.x, g = ch ? g2.y : g2.x;
-        float cp = ch ? old.y : old.x;
-        float tc = tanh_of(fmaf(f, cp, i * g));
-        float dhv = dh[half * 2 + ch];
-        float dct = fmaf(dhv * o, 1 - tc * tc, dc[half * 2 + ch]);
-        dz[ch] = dct * cp * f * (1 - f);
-        dz[2 + ch] = dct * g * i * (1 - i);
-        dz[4 + ch] = dhv * tc * o * (1 - o);
-        dz[6 + ch] = dct * i * (1 - g * g);
-        dc[half * 2 + ch] = dct * f;
-      }
-      uint4 packed = make_uint4(pack(dz[0], dz[1]), pack(dz[2], dz[3]), pack(dz[4], dz[5]), pack(dz[6], dz[7]));
-      *reinterpret_cast<uint4*>(s.dz + (size_t)at.row(cell) * kGatePitch + at.channel * 8) = packed;
-      *reinterpret_cast<uint4*>(args.dz + (saved + cell) * kGates + at.channel * 4) = packed;
-#pragma unroll
-      for (int i = 0; i < 8; ++i) columns[i] += dz[i];
-    }
-    slot = make_float4(dc[0], dc[1], dc[2], dc[3]);
+  for (int i = 0; i < kMine; ++i) {
+    const int slot = (d * kMine + i) * kThreads + threadIdx.x;
+    float dc = s.d_cell[slot], dh = s.d_hidden[slot], before = kept.cells[i];
+    float2 fi = unpack(kept.gates[i].x), og = unpack(kept.gates[i].y);
+    float f = fi.x, in = fi.y, o = og.x, g = og.y;
+    float squashed = tanh_of(fmaf(f, before, in * g));
+    dc = fmaf(dh * o, 1 - squashed * squashed, dc);
+    float df = dc * before * f * (1 - f), di = dc * g * in * (1 - in), d_o = dh * squashed * o * (1 - o), dg = dc * in * (1 - g * g);
+    s.d_cell[slot] = dc * f;
+    if (!at.is_cell(i)) continue;
+    uint2 packed = make_uint2(pack(df, di), pack(d_o, dg));
+    *reinterpret_cast<uint2*>(mine + i / 2 * 128 + i % 2 * 16) = packed;
+    out[at.cell(i) * kF] = packed;
+    columns.x += df, columns.y += di, columns.z += d_o, columns.w += dg;
   }
 #pragma unroll
-  for (int i = 0; i < 8; ++i) columns[i] = over_rows(columns[i], Add());
-  top.x = over_rows(top.x, Max()), top.y = over_rows(top.y, Max());
-  if (at.lane < 4) {
-    int group = at.first_tile ? 1 : 0;
-    for (int i = 0; i < 8; ++i) s.sums[group * 160 + at.channel * 4 + i] = columns[i];
-    s.tops[group * 32 + at.channel] = top.x, s.tops[group * 32 + at.channel + 1] = top.y;
+  for (int step = 1; step < 4; step *= 2) {
+    columns.x += __shfl_xor_sync(~0u, columns.x, step), columns.y += __shfl_xor_sync(~0u, columns.y, step);
+    columns.z += __shfl_xor_sync(~0u, columns.z, step), columns.w += __shfl_xor_sync(~0u, columns.w, step);
   }
-}
-
-// How many positions hold a channel's maximum: they share its gradient, as JAX does.
-__device__ __forceinline__ float2 count_tops(const Place& at, const BackwardShared& s, const uint32_t (&before)[kMyTiles][2]) {
-  float2 top = {fmaxf(s.tops[at.channel], s.tops[32 + at.channel]), fmaxf(s.tops[at.channel + 1], s.tops[33 + at.channel])};
-  float2 count = {0, 0};
-#pragma unroll
-  for (int tile = 0; tile < kMyTiles; ++tile)
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      if (tile >= at.tiles || at.cell(tile, half) >= kCells) continue;
-      float2 h = unpack(before[tile][half]);
-      count.x += h.x == top.x, count.y += h.y == top.y;
-    }
-  count.x = over_rows(count.x, Add()), count.y = over_rows(count.y, Add());
-  if (at.lane < 4) {
-    float* mine = s.sums + (at.first_tile ? 160 : 0) + 128 + at.channel;
-    mine[0] = count.x, mine[1] = count.y;
-  }
-  return top;
+  if (threadIdx.x % 4 == 0) reinterpret_cast<float4*>(s.sums)[at.half * kF + at.channel] = columns;
 }
 
 // d_pooled = pool weights . column sums of dz
 __device__ __forceinline__ void gradient_of_pooled(const BackwardShared& s, int d) {
   int k = threadIdx.x / 4, part = threadIdx.x % 4;
-  const bf16* weights = s.pool + (d * 64 + k) * kGates;
+  const unsigned char* weights = s.pool + (d * 64 + k) * kPoolPitch;
   float total = 0;
-  for (int i = 0; i < 32; ++i) {
-    int column = i * 4 + part;
-    total = fmaf(s.sums[column] + s.sums[160 + column], __bfloat162float(weights[column]), total);
+#pragma unroll
+  for (int i = 0; i < 16; ++i) {
+    int pair = i * 4 + part;
+    float2 one = reinterpret_cast<const float2*>(s.sums)[pair], two = reinterpret_cast<const float2*>(s.sums)[64 + pair];
+    float2 w = unpack(*reinterpret_cast<const uint32_t*>(weights + pair * 4));
+    total = fmaf(one.x + two.x, w.x, fmaf(one.y + two.y, w.y, total));
   }
   total += __shfl_xor_sync(~0u, total, 1);
   total += __shfl_xor_sync(~0u, total, 2);
   if (!part) s.d_pooled[k] = total;
 }
 
-template <int kWarpTiles>
-__device__ __forceinline__ void convolve_back(float (&acc)[kMyTiles][2][4], const Place& at, uint32_t dz,
-                                              const uint32_t (&rows)[kMyTiles], const uint4* weights) {
+// Each team keeps its sums for its own slots, in acc from `kFirst` on, and hands those for the other half to the other.
+template <int kFirst>
+__device__ __forceinline__ void hand_over(const BackwardShared& s, const float (&acc)[kSlots / 2]) {
 #pragma unroll
-  for (int tile = 0; tile < kWarpTiles; ++tile)
+  for (int i = 0; i < 28; ++i) s.exchange[i * kThreads + (threadIdx.x ^ 128)] = acc[28 - kFirst + i];
+}
+
+// Both teams' sums and the gradient of the pooled values: d_h of the module below and of the module itself.
+template <int kFirst>
+__device__ __forceinline__ void pass_on(const Place& at, const BackwardShared& s, const float (&acc)[kSlots / 2], int d, int below, uint32_t peaks) {
+  const float to_top = s.d_pooled[at.channel] / (float)(peaks >> 16), to_all = s.d_pooled[kF + at.channel] * (1.0f / kCells);
 #pragma unroll
-    for (int part = 0; part < 2; ++part)
-#pragma unroll
-      for (int i = 0; i < 4; ++i) acc[tile][part][i] = 0;
-  constexpr int kAhead = 6;
-  uint4 ahead[kAhead];
-  const uint4* mine = weights + at.columns * 32 + at.lane;
-#pragma unroll
-  for (int step = 0; step < kAhead; ++step) ahead[step] = __ldg(mine + step * 128);
-#pragma unroll
-  for (int step = 0; step < kBackwardSteps; ++step) {
-    uint32_t base = dz - tap_offset(step / 8) * kGatePitch + (step % 8) * 32;
-    uint4 w = ahead[step % kAhead];
-    if (step + kAhead < kBackwardSteps) ahead[step % kAhead] = __ldg(mine + (step + kAhead) * 128);
-#pragma unroll
-    for (int tile = 0; tile < kWarpTiles; ++tile) {
-      uint32_t a[4];
-      load_tile(a, base + rows[tile]);
-      multiply(acc[tile][0], a, w.x, w.y);
-      multiply(acc[tile][1], a, w.z, w.w);
-    }
+  for (int i = 0; i < kMine; ++i) {
+    const int e = i / 2 * 4 + i % 2;             // rows of the product: the module below; 8 further on, its own
+    float lower = acc[kFirst + e] + s.exchange[e * kThreads + threadIdx.x];
+    float own = acc[kFirst + e + 2] + s.exchange[(e + 2) * kThreads + threadIdx.x];
+    s.d_hidden[(d * kMine + i) * kThreads + threadIdx.x] = own + to_all + (peaks >> i & 1 ? to_top : 0);
+    s.d_hidden[(below * kMine + i) * kThreads + threadIdx.x] += lower;
   }
 }
 
 __global__ void __launch_bounds__(kThreads, 1) backward(BackwardArgs args) {
   extern __shared__ __align__(128) unsigned char memory[];
-  const int D = args.D, N = args.N, T = args.T;
+  const int D = args.D, N = args.N, T = args.T, warp = threadIdx.x / 32, lane = threadIdx.x % 32, team = warp / 4;
   BackwardShared s;
   s.dz = memory;
-  s.d_cell = reinterpret_cast<float4*>(s.dz + kRows * kGatePitch);
-  s.d_hidden = s.d_cell + D * kMyTiles * kThreads;
-  s.sums = reinterpret_cast<float*>(s.d_hidden + D * kMyTiles * kThreads);
-  s.d_pooled = s.sums + 320;
-  s.tops = s.d_pooled + 64;
-  s.pool = reinterpret_cast<bf16*>(s.tops + 64);
-  const size_t b = blockIdx.x, which = b / args.batch_per_weights;
-  const size_t state = (size_t)D * kCells * kF;
-  Place at;
-  for (int i = threadIdx.x; i < kRows * kGatePitch / 16; i += kThreads) reinterpret_cast<uint4*>(s.dz)[i] = make_uint4(0, 0, 0, 0);
-  const uint4* pool = reinterpret_cast<const uint4*>(args.pool + which * D * 64 * kGates);
-  for (int i = threadIdx.x; i < D * 64 * kGates / 8; i += kThreads) reinterpret_cast<uint4*>(s.pool)[i] = pool[i];
+  s.exchange = reinterpret_cast<float*>(s.dz + 16 * kPlane);
+  s.d_cell = s.exchange + 28 * kThreads;
+  s.d_hidden = s.d_cell + D * kMine * kThreads;
+  s.sums = s.d_hidden + D * kMine * kThreads;
+  s.d_pooled = s.sums + 2 * kGates;
+  s.pool = reinterpret_cast<unsigned char*>(s.d_pooled + 64);
+  const size_t b = blockIdx.x, which_net = b / args.batch_per_weights, state = (size_t)D * kCells * kF;
+  const Place at(warp % 4 * 8 + lane / 4, team);
+  for (int i = threadIdx.x; i < 16 * kPlane / 16; i += kThreads) reinterpret_cast<uint4*>(s.dz)[i] = make_uint4(0, 0, 0, 0);
+  const uint4* pool = reinterpret_cast<const uint4*>(args.pool + which_net * D * 64 * kGates);
+  for (int i = threadIdx.x; i < D * 64 * 16; i += kThreads) *reinterpret_cast<uint4*>(s.pool + i / 16 * kPoolPitch + i % 16 * 16) = pool[i];
   for (int d = 0; d < D; ++d)
-    for (int tile = 0; tile < at.tiles; ++tile) {
-      int slot = (d * kMyTiles + tile) * kThreads + threadIdx.x;
-      s.d_cell[slot] = gather(at, args.d_c_last + b * state, d, tile);
-      s.d_hidden[slot] = gather(at, args.d_h_last + b * state, d, tile);
-      scatter(at, args.d_c_initial + b * state, d, tile, {0, 0, 0, 0}, false);
-      scatter(at, args.d_h_initial + b * state, d, tile, {0, 0, 0, 0}, false);
-    }
-  const uint4* weights = args.weights + which * D * kBackwardSteps * 128;
-  uint32_t rows[kMyTiles];
 #pragma unroll
-  for (int tile = 0; tile < kMyTiles; ++tile)
-    rows[tile] = at.fragment_row(tile < at.tiles ? tile : 0) * kGatePitch + (at.lane / 16) * 16;
-  uint32_t dz = static_cast<uint32_t>(__cvta_generic_to_shared(s.dz));
+    for (int i = 0; i < kMine; ++i) {
+      const size_t where = b * state + ((size_t)d * kCells + at.cell(i)) * kF + at.channel;
+      const int slot = (d * kMine + i) * kThreads + threadIdx.x;
+      s.d_cell[slot] = at.is_cell(i) ? args.d_c_last[where] : 0;
+      s.d_hidden[slot] = at.is_cell(i) ? args.d_h_last[where] : 0;
+      if (at.is_cell(i)) args.d_c_initial[where] = args.d_h_initial[where] = 0;
+    }
+  const uint4* weights = args.weights + which_net * D * kBackwardSteps * 128 + threadIdx.x;  // teams take turns
+  const uint64_t dz = operand(static_cast<uint32_t>(__cvta_generic_to_shared(s.dz)) + kMargin * 16 + team * 2 * kPlane);
+  uint4 a[kAhead][kGroup];
+  fetch<256>(a[0], weights + (D - 1) * kBackwardSteps * 128, 0), fetch<256>(a[1], weights + (D - 1) * kBackwardSteps * 128, 1);
   Kept kept;
-  kept.fetch(args, at, (((b * T + T - 1) * N + N - 1) * D + D - 1) * kCells, (((b * T + T - 1) * (N + 1) + N - 1) * D + D - 1) * kCells);
+  kept.fetch(args, ((b * T + T - 1) * N + N - 1) * D + D - 1, ((b * T + T - 1) * (N + 1) + N - 1) * D + D - 1);
   __syncthreads();
 
   for (int t = T - 1; t >= 0; --t) {
-    for (int tile = 0; tile < at.tiles; ++tile) {  // the output of this time-step is the top module's h
-      float4& slot = s.d_hidden[((D - 1) * kMyTiles + tile) * kThreads + threadIdx.x];
-      for (int half = 0; half < 2; ++half) {
-        int cell = at.cell(tile, half);
-        if (cell >= kCells) continue;
-        float2 v = unpack(*reinterpret_cast<const uint32_t*>(args.d_top + ((b * T + t) * kCells + cell) * kF + at.channel));
-        if (half) slot.z += v.x, slot.w += v.y; else slot.x += v.x, slot.y += v.y;
-      }
-    }
+    const size_t step = b * T + t;
+#pragma unroll
+    for (int i = 0; i < kMine; ++i)              // the output of this time-step is the top module's h
+      if (at.is_cell(i))
+        s.d_hidden[((D - 1) * kMine + i) * kThreads + threadIdx.x] += __bfloat162float(args.d_top[(step * kCells + at.cell(i)) * kF + at.channel]);
     for (int n = N - 1; n >= 0; --n) {
       for (int d = D - 1; d >= 0; --d) {
-        size_t saved = (((b * T + t) * N + n) * D + d) * kCells;
-        through_gates(args, at, s, d, saved, kept);
-        __syncthreads();  // dz, its column sums and the maxima are there
-        uint32_t before[kMyTiles][2];
+        const size_t tick = (step * N + n) * D + d;
+        const int below = d ? d - 1 : D - 1;
+        through_gates(args, at, s, d, tick, kept);
+        publish();
+        __syncthreads();  // dz and its column sums are there
+        const uint32_t peaks = kept.peaks;
+        const uint4* here = weights + d * kBackwardSteps * 128;
+        const uint4* next = weights + below * kBackwardSteps * 128;
+        float acc[kSlots / 2];
 #pragma unroll
-        for (int tile = 0; tile < kMyTiles; ++tile) before[tile][0] = kept.before[tile][0], before[tile][1] = kept.before[tile][1];
-        float2 top = count_tops(at, s, before);
-        gradient_of_pooled(s, d);
-        if (t || n || d) {  // the module-tick that comes next
-          int next_d = d ? d - 1 : D - 1, next_n = d ? n : (n ? n - 1 : N - 1), next_t = d || n ? t : t - 1;
-          kept.fetch(args, at, saved - kCells, (((b * T + next_t) * (N + 1) + next_n) * D + next_d) * kCells);
-        }
-        float acc[kMyTiles][2][4];
-        if (at.first_tile) convolve_back<kTiles - kMyTiles>(acc, at, dz, rows, weights + d * kBackwardSteps * 128);
-        else convolve_back<kMyTiles>(acc, at, dz, rows, weights + d * kBackwardSteps * 128);
-        __syncthreads();  // every warp has read dz; counts and d_pooled are there
-        float2 count = {s.sums[128 + at.channel] + s.sums[288 + at.channel], s.sums[129 + at.channel] + s.sums[289 + at.channel]};
-        float2 to_top = {s.d_pooled[at.channel] / count.x, s.d_pooled[at.channel + 1] / count.y};
-        float2 to_all = {s.d_pooled[32 + at.channel] * (1.0f / kCells), s.d_pooled[33 + at.channel] * (1.0f / kCells)};
-        int below = d ? d - 1 : D - 1;
+        for (int group = 0; group < kGroups; ++group) {
+          hold(acc);
+          begin_products();
 #pragma unroll
-        for (int tile = 0; tile < kMyTiles; ++tile) {
-          if (tile >= at.tiles) continue;
-          float2 h0 = unpack(before[tile][0]), h1 = unpack(before[tile][1]);
-          float* own = acc[tile][1];
-          s.d_hidden[(d * kMyTiles + tile) * kThreads + threadIdx.x] =
-              make_float4(own[0] + to_all.x + (h0.x == top.x ? to_top.x : 0), own[1] + to_all.y + (h0.y == top.y ? to_top.y : 0),
-                          own[2] + to_all.x + (h1.x == top.x ? to_top.x : 0), own[3] + to_all.y + (h1.y == top.y ? to_top.y : 0));
-          float4& lower = s.d_hidden[(below * kMyTiles + tile) * kThreads + threadIdx.x];
-          lower.x += acc[tile][0][0], lower.y += acc[tile][0][1], lower.z += acc[tile][0][2], lower.w += acc[tile][0][3];
+          for (int i = 0; i < kGroup; ++i) {
+            const int k = group * kGroup + i, tap = k / 4, columns = k % 4;
+            multiply(acc, a[group % kAhead][i], dz + (columns * 4 * kPlane - tap_offset(tap) * 16) / 16, k > 0);
+          }
+          commit_products();
+          hold(acc);
+          if (group == 0) {
+            gradient_of_pooled(s, d);
+            if (t || n || d) {                   // the module-tick that comes next
+              const size_t its_step = d || n ? step : step - 1;
+              const int its_n = d ? n : (n ? n - 1 : N - 1);
+              kept.fetch(args, (its_step * N + its_n) * D + below, (its_step * (N + 1) + its_n) * D + below);
+            }
+          }
+          if (group + 1 < kGroups) await_products<1>(); else await_products<0>();
+          if (group + 2 < kGroups) fetch<256>(a[(group + 2) % kAhead], here, group + 2);
+          else fetch<256>(a[(group + 2) % kAhead], next, group + 2 - kGroups);
         }
+        hold(acc);
+        if (team) hand_over<28>(s, acc); else hand_over<0>(s, acc);
+        __syncthreads();  // the halves are swapped, every warp is done with dz, d_pooled is there
+        if (team) pass_on<28>(at, s, acc, d, below, peaks); else pass_on<0>(at, s, acc, d, below, peaks);
       }
     }
-    if (args.starts[b * T + t])
+    if (args.starts[step])
       for (int d = 0; d < D; ++d)
-        for (int tile = 0; tile < at.tiles; ++tile) {
-          int slot = (d * kMyTiles + tile) * kThreads + threadIdx.x;
-          scatter(at, args.d_c_initial + b * state, d, tile, s.d_cell[slot], true);
-          scatter(at, args.d_h_initial + b * state, d, tile, s.d_hidden[slot], true);
-          s.d_cell[slot] = s.d_hidden[slot] = make_float4(0, 0, 0, 0);
+#pragma unroll
+        for (int i = 0; i < kMine; ++i) {
+          const size_t where = b * state + ((size_t)d * kCells + at.cell(i)) * kF + at.channel;
+          const int slot = (d * kMine + i) * kThreads + threadIdx.x;
+          if (at.is_cell(i)) args.d_c_initial[where] += s.d_cell[slot], args.d_h_initial[where] += s.d_hidden[slot];
+          s.d_cell[slot] = s.d_hidden[slot] = 0;
         }
   }
   for (int d = 0; d < D; ++d)
-    for (int tile = 0; tile < at.tiles; ++tile) {
-      int slot = (d * kMyTiles + tile) * kThreads + threadIdx.x;
-      scatter(at, args.d_c_memory + b * state, d, tile, s.d_cell[slot], false);
-      scatter(at, args.d_h_memory + b * state, d, tile, s.d_hidden[slot], false);
+#pragma unroll
+    for (int i = 0; i < kMine; ++i) {
+      const size_t where = b * state + ((size_t)d * kCells + at.cell(i)) * kF + at.channel;
+      const int slot = (d * kMine + i) * kThreads + threadIdx.x;
+      if (at.is_cell(i)) args.d_c_memory[where] = s.d_cell[slot], args.d_h_memory[where] = s.d_hidden[slot];
     }
+}
+
+__device__ __forceinline__ void multiply_tile(float (&acc)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+      : "+f"(acc[0]), "+f"(acc[1]), "+f"(acc[2]), "+f"(acc[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
 // The gradient of one row of taps of one module's weights, from one trajectory: sum over ticks and positions of
@@ -633,9 +572,12 @@ struct WeightArgs {
   int D, N, T;
 };
 
+constexpr int kBorderedRows = (kH + 2) * (kW + 2);  // here a board has a border of zeros all around
+constexpr int kGatePitch = kGates * 2 + 16;      // bytes; the 16 spare bytes spread rows over the banks
 constexpr int kSeenPitch = 2 * kF * 2 + 16;      // bytes: h below and h own side by side
-constexpr int kSteps = kTiles;                   // of 16 positions
+constexpr int kSteps = (kCells + 15) / 16;                   // of 16 positions
 
+__device__ __forceinline__ int bordered_row(int cell) { return (cell / kW + 1) * (kW + 2) + cell % kW + 1; }
 __device__ __forceinline__ void load_turned(uint32_t (&a)[4], uint32_t address) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
                : "=r"(a[0]), "=r"(a[1]), "=r"(a[2]), "=r"(a[3])
@@ -653,7 +595,7 @@ __device__ __forceinline__ void fetch_tick(const WeightArgs& args, size_t b, int
   const bf16* gates = args.dz + (((b * args.T + t) * args.N + n) * D + d) * kCells * kGates;
   for (int i = threadIdx.x; i < kCells * 8; i += kThreads) {
     int cell = i / 8, part = i % 8;              // 16 bytes each: four of the module below, four of its own
-    copy_async(seen + Place::row(cell) * kSeenPitch + part * 16, (part < 4 ? below : own) + cell * kF + (part % 4) * 8);
+    copy_async(seen + bordered_row(cell) * kSeenPitch + part * 16, (part < 4 ? below : own) + cell * kF + (part % 4) * 8);
   }
   for (int i = threadIdx.x; i < kCells * 16; i += kThreads)
     copy_async(dz + (i / 16) * kGatePitch + (i % 16) * 16, gates + (i / 16) * kGates + (i % 16) * 8);
@@ -662,7 +604,7 @@ __device__ __forceinline__ void fetch_tick(const WeightArgs& args, size_t b, int
 
 __global__ void __launch_bounds__(kThreads, 1) weight_gradient(WeightArgs args) {
   extern __shared__ __align__(128) unsigned char memory[];
-  constexpr int kSeenBytes = kRows * kSeenPitch, kDzBytes = kSteps * 16 * kGatePitch, kStage = kSeenBytes + kDzBytes;
+  constexpr int kSeenBytes = kBorderedRows * kSeenPitch, kDzBytes = kSteps * 16 * kGatePitch, kStage = kSeenBytes + kDzBytes;
   const int taps = blockIdx.x % 3, d = blockIdx.x / 3 % args.D;
   const size_t b = blockIdx.x / 3 / args.D;
   for (int i = threadIdx.x; i < 2 * kStage / 16; i += kThreads) reinterpret_cast<uint4*>(memory)[i] = make_uint4(0, 0, 0, 0);
@@ -683,7 +625,7 @@ __global__ void __launch_bounds__(kThreads, 1) weight_gradient(WeightArgs args) 
   for (int step = 0; step < kSteps; ++step) {
     int cell = step * 16 + lane % 8 + (lane / 16) * 8;
     cell = cell < kCells ? cell : kCells - 1;    // dz is zero there
-    seen_rows[step] = (Place::row(cell) + (taps - 1) * (kW + 2)) * kSeenPitch + channels * 32 + (lane / 8 % 2) * 16;
+    seen_rows[step] = (bordered_row(cell) + (taps - 1) * (kW + 2)) * kSeenPitch + channels * 32 + (lane / 8 % 2) * 16;
   }
   const uint32_t dz_row = (lane % 8 + (lane / 8 % 2) * 8) * kGatePitch + gates * 128 + (lane / 16) * 16;
 
@@ -709,8 +651,8 @@ __global__ void __launch_bounds__(kThreads, 1) weight_gradient(WeightArgs args) 
         load_turned(a, seen + seen_rows[step] + (x - 1) * kSeenPitch);
 #pragma unroll
         for (int pair = 0; pair < 4; ++pair) {
-          multiply(acc[x][2 * pair], a, g[pair][0], g[pair][1]);
-          multiply(acc[x][2 * pair + 1], a, g[pair][2], g[pair][3]);
+          multiply_tile(acc[x][2 * pair], a, g[pair][0], g[pair][1]);
+          multiply_tile(acc[x][2 * pair + 1], a, g[pair][2], g[pair][3]);
         }
       }
     }
@@ -759,12 +701,12 @@ struct Sizes {
 template <bool kSave>
 ffi::Error run_forward(cudaStream_t stream, int64_t ticks, ffi::AnyBuffer weights, ffi::AnyBuffer pool, ffi::AnyBuffer c0,
                        ffi::AnyBuffer h0, ffi::AnyBuffer c, ffi::AnyBuffer h, ffi::AnyBuffer inputs, ffi::AnyBuffer starts,
-                       bf16* top, float* c_last, bf16* h_last, bf16* gates, float* cells, bf16* hiddens) {
+                       bf16* top, float* c_last, bf16* h_last, uint2* gates, float* cells, bf16* hiddens, uint32_t* peaks) {
   Sizes sizes(inputs, 5, weights, 6);
   ForwardArgs args{at<uint4>(weights), at<bf16>(pool), at<float>(c0), at<bf16>(h0), at<float>(c), at<bf16>(h),
-                   at<bf16>(inputs), at<uint8_t>(starts), top, c_last, h_last, gates, cells, hiddens,
+                   at<bf16>(inputs), at<uint8_t>(starts), top, c_last, h_last, gates, cells, hiddens, peaks,
                    sizes.batch / sizes.networks, sizes.D, (int)ticks, sizes.T};
-  size_t shared = (size_t)sizes.D * (kRows * kHiddenPitch + kMyTiles * kThreads * 16 + kGates * 4 + 64 * kGates * 2) + 128 * 4;
+  size_t shared = (size_t)sizes.D * (2 * kHidden + kMine * kThreads * 4 + kGates * 4 + kThreads * 4 + 64 * kPoolPitch) + 4 * 64 * 4;
   void* arguments[] = {&args};
   return launch((const void*)forward<kSave>, shared, sizes.batch, arguments, stream);
 }
@@ -773,28 +715,28 @@ ffi::Error Infer(cudaStream_t stream, int64_t ticks, ffi::AnyBuffer weights, ffi
                  ffi::AnyBuffer c, ffi::AnyBuffer h, ffi::AnyBuffer inputs, ffi::AnyBuffer starts, ffi::Result<ffi::AnyBuffer> top,
                  ffi::Result<ffi::AnyBuffer> c_last, ffi::Result<ffi::AnyBuffer> h_last) {
   return run_forward<false>(stream, ticks, weights, pool, c0, h0, c, h, inputs, starts, at<bf16>(top), at<float>(c_last),
-                            at<bf16>(h_last), nullptr, nullptr, nullptr);
+                            at<bf16>(h_last), nullptr, nullptr, nullptr, nullptr);
 }
 
 ffi::Error Forward(cudaStream_t stream, int64_t ticks, ffi::AnyBuffer weights, ffi::AnyBuffer pool, ffi::AnyBuffer c0, ffi::AnyBuffer h0,
                    ffi::AnyBuffer c, ffi::AnyBuffer h, ffi::AnyBuffer inputs, ffi::AnyBuffer starts, ffi::Result<ffi::AnyBuffer> top,
                    ffi::Result<ffi::AnyBuffer> c_last, ffi::Result<ffi::AnyBuffer> h_last, ffi::Result<ffi::AnyBuffer> gates,
-                   ffi::Result<ffi::AnyBuffer> cells, ffi::Result<ffi::AnyBuffer> hiddens) {
+                   ffi::Result<ffi::AnyBuffer> cells, ffi::Result<ffi::AnyBuffer> hiddens, ffi::Result<ffi::AnyBuffer> peaks) {
   return run_forward<true>(stream, ticks, weights, pool, c0, h0, c, h, inputs, starts, at<bf16>(top), at<float>(c_last),
-                           at<bf16>(h_last), at<bf16>(gates), at<float>(cells), at<bf16>(hiddens));
+                           at<bf16>(h_last), at<uint2>(gates), at<float>(cells), at<bf16>(hiddens), at<uint32_t>(peaks));
 }
 
 ffi::Error Backward(cudaStream_t stream, int64_t ticks, ffi::AnyBuffer weights, ffi::AnyBuffer pool, ffi::AnyBuffer gates,
-                    ffi::AnyBuffer cells, ffi::AnyBuffer hiddens, ffi::AnyBuffer starts, ffi::AnyBuffer d_top,
+                    ffi::AnyBuffer cells, ffi::AnyBuffer peaks, ffi::AnyBuffer starts, ffi::AnyBuffer d_top,
                     ffi::AnyBuffer d_c_last, ffi::AnyBuffer d_h_last, ffi::Result<ffi::AnyBuffer> dz,
                     ffi::Result<ffi::AnyBuffer> d_c_memory, ffi::Result<ffi::AnyBuffer> d_h_memory,
                     ffi::Result<ffi::AnyBuffer> d_c_initial, ffi::Result<ffi::AnyBuffer> d_h_initial) {
   Sizes sizes(gates, 6, weights, 5);
-  BackwardArgs args{at<uint4>(weights), at<bf16>(pool), at<bf16>(gates), at<float>(cells), at<bf16>(hiddens), at<uint8_t>(starts),
+  BackwardArgs args{at<uint4>(weights), at<bf16>(pool), at<uint2>(gates), at<float>(cells), at<uint32_t>(peaks), at<uint8_t>(starts),
                     at<bf16>(d_top), at<float>(d_c_last), at<float>(d_h_last), at<bf16>(dz), at<float>(d_c_memory),
                     at<float>(d_h_memory), at<float>(d_c_initial), at<float>(d_h_initial), sizes.batch / sizes.networks, sizes.D,
                     (int)ticks, sizes.T};
-  size_t shared = kRows * kGatePitch + (size_t)sizes.D * (2 * kMyTiles * kThreads * 16 + 64 * kGates * 2) + (320 + 64 + 64) * 4;
+  size_t shared = 16 * kPlane + 28 * kThreads * 4 + (size_t)sizes.D * (2 * kMine * kThreads * 4 + 64 * kPoolPitch) + (2 * kGates + 64) * 4;
   void* arguments[] = {&args};
   return launch((const void*)backward, shared, sizes.batch, arguments, stream);
 }
@@ -804,7 +746,7 @@ ffi::Error WeightGradient(cudaStream_t stream, int64_t ticks, ffi::AnyBuffer hid
   int batch = 1, axes = shape.size();
   for (int i = 0; i + 6 < axes; ++i) batch *= shape[i];
   WeightArgs args{at<bf16>(hiddens), at<bf16>(dz), at<float>(gradient), (int)shape[axes - 4], (int)ticks, (int)shape[axes - 6]};
-  size_t shared = 2 * (kRows * kSeenPitch + kSteps * 16 * kGatePitch);
+  size_t shared = 2 * (kBorderedRows * kSeenPitch + kSteps * 16 * kGatePitch);
   void* arguments[] = {&args};
   return launch((const void*)weight_gradient, shared, batch * args.D * 3, arguments, stream);
 }
@@ -816,7 +758,7 @@ ffi::Error WeightGradient(cudaStream_t stream, int64_t ticks, ffi::AnyBuffer hid
 #define BIND ffi::Ffi::Bind().Ctx<ffi::PlatformStream<cudaStream_t>>().Attr<int64_t>("ticks")
 
 XLA_FFI_DEFINE_HANDLER_SYMBOL(DrcInfer, Infer, BIND EIGHT_ARGS THREE_RESULTS, {ffi::Traits::kCmdBufferCompatible});
-XLA_FFI_DEFINE_HANDLER_SYMBOL(DrcForward, Forward, BIND EIGHT_ARGS THREE_RESULTS THREE_RESULTS, {ffi::Traits::kCmdBufferCompatible});
+XLA_FFI_DEFINE_HANDLER_SYMBOL(DrcForward, Forward, BIND EIGHT_ARGS THREE_RESULTS THREE_RESULTS.Ret<ffi::AnyBuffer>(), {ffi::Traits::kCmdBufferCompatible});
 XLA_FFI_DEFINE_HANDLER_SYMBOL(DrcBackward, Backward,
                               BIND EIGHT_ARGS.Arg<ffi::AnyBuffer>() THREE_RESULTS.Ret<ffi::AnyBuffer>().Ret<ffi::AnyBuffer>(),
                               {ffi::Traits::kCmdBufferCompatible});

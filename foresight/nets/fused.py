@@ -5,6 +5,7 @@ pre-activation. What the weights learn from dz is computed here, once for the wh
 Everything is written for one trajectory; `vmap` adds axes that the kernel counts (trajectories, networks).
 """
 
+from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -13,13 +14,14 @@ import jax.numpy as jnp
 from jax import Array
 
 from foresight.nets.kernel import target
-from foresight.nets.layers import convolve_natively
+from foresight.nets.layers import convolution, convolve_natively
 from foresight.nets.memories import CellAndOutput
 from foresight.nets.stack import Module, Stack, boundary_map
 from foresight.types import Memory
 
 GATES, CHANNELS = 4, 32
 WIDTH = GATES * CHANNELS
+OWNED = (14, 256)  # each of 256 threads owns one channel of 14 cells
 
 
 class Weights(NamedTuple):
@@ -69,7 +71,8 @@ def push(stack: Stack, encoded: Array) -> Array:
     kernels = [nothing if module.on_input is None else module.on_input for module in stack.modules]
     kernel = jnp.concatenate([interleave(kernel) for kernel in kernels], axis=-1)
     fixed = jnp.stack([interleave(fixed_push(module, height, width)) for module in stack.modules], axis=2)
-    seen = convolve_natively(encoded, kernel.astype(encoded.dtype)).reshape(fixed.shape)
+    convolve = convolution(stack.modules[0].form)
+    seen = convolve(encoded, kernel.astype(encoded.dtype), 1).reshape(fixed.shape)
     return seen + fixed.astype(encoded.dtype)
 
 
@@ -84,33 +87,35 @@ def fixed_push(module: Module, height: int, width: int) -> Array:
 
 
 def interleave(columns: Array) -> Array:
-    """Gate after gate [..., G] to the kernel's order of columns: channel pair, gate, channel of the pair."""
+    """Gate after gate [..., G] to the kernel's order of columns: a channel's four gates side by side."""
     lead = columns.shape[:-1]
-    by_gate = columns.reshape(*lead, GATES, CHANNELS // 2, 2)
-    return jnp.moveaxis(by_gate, -3, -2).reshape(*lead, WIDTH)
+    return jnp.swapaxes(columns.reshape(*lead, GATES, CHANNELS), -1, -2).reshape(*lead, WIDTH)
 
 
 def separate(columns: Array) -> Array:
     """The inverse of `interleave`."""
     lead = columns.shape[:-1]
-    by_pair = columns.reshape(*lead, CHANNELS // 2, GATES, 2)
-    return jnp.moveaxis(by_pair, -2, -3).reshape(*lead, WIDTH)
+    return jnp.swapaxes(columns.reshape(*lead, CHANNELS, GATES), -1, -2).reshape(*lead, WIDTH)
 
 
 def fragments_forward(kernel: Array) -> Array:
-    """Weights [D, 3, 3, 2 F, G] in the order in which the tensor cores read them: [D, 36, 4, 2, 32, 8]."""
+    """Weights [D, 3, 3, 2 F, G] in the order in which the tensor cores read them: [D, 36, 2, 4, 32, 8].
+
+    Steps take the module's own output first; rows of a warp are four channels, f and i of each, o and g eight rows on.
+    """
     depth = kernel.shape[0]
-    #               tap q  hi l4 lo half g ng n
-    parts = kernel.reshape(depth, 9, 4, 2, 4, 2, 2, 2, 4, 8)
-    return parts.transpose(0, 1, 2, 8, 6, 9, 4, 7, 3, 5).reshape(depth, 36, 4, 2, 32, 8).astype(jnp.bfloat16)
+    own_first = jnp.flip(kernel.reshape(depth, 9, 2, 2, 2, 4, 2, 2, 2, 2, 4, 4), axis=2)
+    # axes:  0 module  1 tap  2 below or own  3 half of its channels  4, 5, 6 channel  7, 8 gate  9, 10, 11 unit
+    parts = own_first.transpose(0, 2, 1, 3, 9, 10, 7, 11, 5, 4, 8, 6)
+    return parts.reshape(depth, 36, 2, 4, 32, 8).astype(jnp.bfloat16)
 
 
 def fragments_backward(kernel: Array) -> Array:
-    """The same weights for the product with dz: [D, 72, 4, 32, 8]."""
+    """The same weights for the product with dz: [D, 72, 4, 32, 8]; rows of a warp are eight channels, below and own."""
     depth = kernel.shape[0]
-    #                           tap part ng n  q  hi l4 lo
+    # axes: 0 module  1 tap  2 below or own  3, 4 channel  5 sixteen columns of dz  6, 7, 8 column
     parts = interleave(kernel).reshape(depth, 9, 2, 4, 8, 8, 2, 4, 2)
-    return parts.transpose(0, 1, 5, 3, 4, 7, 2, 6, 8).reshape(depth, 72, 4, 32, 8).astype(jnp.bfloat16)
+    return parts.transpose(0, 1, 5, 3, 4, 7, 6, 2, 8).reshape(depth, 72, 4, 32, 8).astype(jnp.bfloat16)
 
 
 def batched_like(x: Array, other: Array) -> Array:
@@ -118,7 +123,7 @@ def batched_like(x: Array, other: Array) -> Array:
     return jnp.where(other.ravel()[0] == 0, x, x)
 
 
-def call(name: str, results: list[jax.ShapeDtypeStruct], ticks: int, grid: tuple[int, int], *arguments: Array) -> list:
+def call(name: str, results: list[jax.ShapeDtypeStruct], ticks: int, grid: Sequence[int], *arguments: Array) -> list:
     """One of the kernel's functions."""
     return jax.ffi.ffi_call(target(name, grid), results, vmap_method="expand_dims")(*arguments, ticks=ticks)
 
@@ -164,8 +169,9 @@ class Saved(NamedTuple):
     """What the forward pass leaves for the backward pass."""
 
     weights: Weights
-    gates: Array  # bfloat16 [T, N, D, H, W, G], activated, interleaved
-    cells: Array  # float32 [T, N, D, H, W, F], before each tick
+    gates: Array  # bfloat16 [T, N, D, 14, 256, 4], activated, as the kernel's threads own them
+    cells: Array  # float32 [T, N, D, 14, 256], before each tick
+    peaks: Array  # uint32 [T, N + 1, D, 256], where the outputs have their maxima
     outputs: Array  # bfloat16 [T, N + 1, D, H, W, F], before the first tick and after each
     starts: Array
 
@@ -178,30 +184,32 @@ def unroll_and_save(
     board = (depth, height, width)
     shapes = [
         *results(inputs, depth),
-        jax.ShapeDtypeStruct((time, ticks, *board, WIDTH), jnp.bfloat16),
-        jax.ShapeDtypeStruct((time, ticks, *board, CHANNELS), jnp.float32),
+        jax.ShapeDtypeStruct((time, ticks, depth, *OWNED, GATES), jnp.bfloat16),
+        jax.ShapeDtypeStruct((time, ticks, depth, *OWNED), jnp.float32),
         jax.ShapeDtypeStruct((time, ticks + 1, *board, CHANNELS), jnp.bfloat16),
+        jax.ShapeDtypeStruct((time, ticks + 1, depth, OWNED[1]), jnp.uint32),
     ]
     made = call("forward", shapes, ticks, (height, width), *arguments(weights, memory, inputs, starts))
-    top, cell, output, gates, cells, outputs = made
-    return (top, State(cell, output)), Saved(weights, gates, cells, outputs, starts)
+    top, cell, output, gates, cells, outputs, peaks = made
+    return (top, State(cell, output)), Saved(weights, gates, cells, peaks, outputs, starts)
 
 
 def unroll_backwards(ticks: int, saved: Saved, gradient: tuple[Array, State]) -> tuple:
     """From gradients of the results to those of weights, memory and inputs."""
     d_top, d_last = gradient
-    weights, depth, grid = saved.weights, saved.cells.shape[2], saved.cells.shape[3:5]
+    weights = saved.weights
+    time, _, depth, *grid, _ = saved.outputs.shape
     state = jax.ShapeDtypeStruct(weights.cell.shape, jnp.float32)
     dz, d_cell, d_output, d_initial_cell, d_initial_output = call(
         "backward",
-        [jax.ShapeDtypeStruct(saved.gates.shape, jnp.bfloat16), state, state, state, state],
+        [jax.ShapeDtypeStruct((time, ticks, depth, *grid, WIDTH), jnp.bfloat16), state, state, state, state],
         ticks,
         grid,
         fragments_backward(weights.on_outputs),
         batched_like(interleave(weights.on_pooled).astype(jnp.bfloat16), weights.on_outputs),
         saved.gates,
         saved.cells,
-        saved.outputs,
+        saved.peaks,
         batched_like(saved.starts, saved.gates),
         batched_like(d_top.astype(jnp.bfloat16), saved.gates),
         batched_like(d_last.cell, saved.gates),

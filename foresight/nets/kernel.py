@@ -7,6 +7,7 @@ import logging
 import os
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import jax
@@ -22,7 +23,7 @@ TARGETS = {
     "weight_gradient": "DrcWeightGradient",
 }
 CHANNELS = 32  # of h and c, a constant of the kernel
-MOST_CELLS = 112  # seven tiles of 16 positions fit the registers
+MOST_SLOTS = 112  # of a board, each row of which takes one slot more than it has cells
 MOST_MODULES = 3  # shared memory holds their state beside the pool weights
 LOG = logging.getLogger("foresight")
 
@@ -53,10 +54,10 @@ def obstacle_to(grid: tuple[int, int], modules: int) -> str | None:
     if jax.default_backend() != "gpu":
         return "there is no GPU"
     capability = getattr(jax.devices()[0], "compute_capability", "0.0")
-    if float(capability) < 8.0:
-        return f"the GPU's compute capability {capability} is below 8.0"
-    if grid[0] * grid[1] > MOST_CELLS or modules > MOST_MODULES:
-        return f"it is made for up to {MOST_CELLS} cells and {MOST_MODULES} modules"
+    if capability != "9.0":
+        return f"it is made for compute capability 9.0, and the GPU's is {capability}"
+    if grid[0] * (grid[1] + 1) > MOST_SLOTS or modules > MOST_MODULES:
+        return f"it is made for boards up to 10x10 and {MOST_MODULES} modules"
     compiler = shutil.which("nvcc") or shutil.which("/usr/local/cuda/bin/nvcc")
     if compiler is None:
         return "there is no CUDA compiler (nvcc)"
@@ -70,14 +71,14 @@ def obstacle_to(grid: tuple[int, int], modules: int) -> str | None:
     return None
 
 
-def target(name: str, grid: tuple[int, int]) -> str:
+def target(name: str, grid: Sequence[int]) -> str:
     """What a function of the kernel is called once it is registered."""
     return f"foresight_drc_{name}_{grid[0]}x{grid[1]}"
 
 
 def built(compiler: str, grid: tuple[int, int], capability: str) -> Path:
     """The compiled library, from the user's cache folder or made now."""
-    architecture = capability.replace(".", "")
+    architecture = capability.replace(".", "") + "a"
     flags = ["-std=c++17", "-O3", "-w", "-shared", "-Xcompiler", "-fPIC", f"-DGRID_H={grid[0]}", f"-DGRID_W={grid[1]}"]
     flags += [f"-gencode=arch=compute_{architecture},code=sm_{architecture}", "-isystem", jax.ffi.include_dir()]
     version = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=True).stdout

@@ -27,7 +27,7 @@ def small_drc(**settings):
 def test_the_kernels_order_of_columns_keeps_a_channels_gates_together():
     columns = jnp.arange(128)
     f, i, o, g = (gate * 32 for gate in range(4))
-    expected = [f + 6, f + 7, i + 6, i + 7, o + 6, o + 7, g + 6, g + 7]
+    expected = [f + 6, i + 6, o + 6, g + 6, f + 7, i + 7, o + 7, g + 7]
     np.testing.assert_array_equal(fused.interleave(columns)[24:32], expected)
     np.testing.assert_array_equal(fused.separate(fused.interleave(columns)), columns)
 
@@ -37,9 +37,11 @@ def test_forward_fragments_hold_every_weight_where_the_tensor_cores_read_it(weig
     rounded = np.asarray(weights.astype(jnp.bfloat16), np.float32).reshape(DEPTH, 9, 64, 4, 32)
     draw = np.random.default_rng(0)
     for d, tap, channel, gate, unit in zip(*(draw.integers(0, n, 500) for n in (DEPTH, 9, 64, 4, 32)), strict=True):
-        step, k = tap * 4 + channel // 16, channel % 16
-        lane = (unit % 8) * 4 + (k % 8) // 2  # column of the fragment, pair of rows
-        place = (d, step, unit // 8, gate // 2, lane, (gate % 2) * 4 + (k // 8) * 2 + k % 2)
+        own, k = channel // 32, channel % 16
+        step = (1 - own) * 18 + tap * 2 + channel % 32 // 16
+        row = gate // 2 * 4 + unit % 4 + gate % 2 * 8  # of the warp's sixteen
+        lane, register = row % 8 * 4 + k % 8 // 2, k // 8 * 2 + row // 8
+        place = (d, step, unit // 16, unit % 16 // 4, lane, register * 2 + k % 2)
         assert fragments[place] == rounded[d, tap, channel, gate, unit]
 
 
@@ -50,8 +52,8 @@ def test_backward_fragments_hold_every_weight_where_the_tensor_cores_read_it(wei
     for d, tap, channel, column in zip(*(draw.integers(0, n, 500) for n in (DEPTH, 9, 64, 128)), strict=True):
         step, k = tap * 8 + column // 16, column % 16
         part, unit = channel // 32, channel % 32  # the module below, or the module's own
-        lane = (unit % 8) * 4 + (k % 8) // 2
-        assert fragments[d, step, unit // 8, lane, part * 4 + (k // 8) * 2 + k % 2] == rounded[d, tap, channel, column]
+        lane, register = unit % 8 * 4 + k % 8 // 2, k // 8 * 2 + part
+        assert fragments[d, step, unit // 8, lane, register * 2 + k % 2] == rounded[d, tap, channel, column]
 
 
 @pytest.mark.parametrize("settings", [{}, {"input_to_every_module": False, "boundary": False}])
@@ -70,15 +72,16 @@ def test_connections_that_an_ablation_cuts_are_zeros():
     assert not weights.on_pooled.any()
 
 
-def test_bordered_shifts_are_the_convolution():
-    """The kernel's scheme: rows with a border of zeros, a tap being another start."""
+def test_shifted_slots_are_the_convolution():
+    """The kernel's scheme: one empty slot after each row, a margin before and after, a tap being another start."""
     height, width = GRID
     x, taps = np.random.default_rng(0).normal(size=(height, width, 3)), np.random.default_rng(1).normal(size=(9, 3, 2))
-    rows = np.zeros(((height + 2) * (width + 2), 3))
-    centre = [(y + 1) * (width + 2) + x + 1 for y, x in itertools.product(range(height), range(width))]
-    rows[centre] = x.reshape(-1, 3)
-    shifts = [(tap // 3 - 1) * (width + 2) + tap % 3 - 1 for tap in range(9)]
-    ours = sum(rows[np.array(centre) + shift] @ taps[tap] for tap, shift in enumerate(shifts))
+    margin, across = width + 2, width + 1
+    slots = np.zeros((height * across + 2 * margin, 3))
+    cells = [margin + y * across + x for y, x in itertools.product(range(height), range(width))]
+    slots[cells] = x.reshape(-1, 3)
+    shifts = [(tap // 3 - 1) * across + tap % 3 - 1 for tap in range(9)]
+    ours = sum(slots[np.array(cells) + shift] @ taps[tap] for tap, shift in enumerate(shifts))
     native = convolve_natively(jnp.asarray(x, jnp.float32), jnp.asarray(taps.reshape(3, 3, 3, 2), jnp.float32))
     np.testing.assert_allclose(ours.reshape(height, width, 2), native, atol=1e-5)
 

@@ -13,6 +13,7 @@ from tyro.conf import FlagCreatePairsOff, OmitArgPrefixes
 from foresight.app.progress import TrainingProgress
 from foresight.errors import ForesightError, MissingExtra
 from foresight.experiments.config import DeviceSettings, RunConfig, from_json
+from foresight.experiments.lock import check_free
 from foresight.experiments.presets import preset
 
 if TYPE_CHECKING:
@@ -75,8 +76,19 @@ class Train:
 
 def main(arguments: list[str]) -> int:
     """Train, and exit with 0 when done, 130 or 143 when a signal stopped it."""
+    refuse_a_run_in_use(arguments)
     options = parse(arguments)
     return run(options.settings, options.run, options.devices)
+
+
+def refuse_a_run_in_use(arguments: list[str]) -> None:
+    """Say at once, before anything slow is imported, that somebody else trains in this folder.
+
+    Of several processes of one run only the first owns it: it finds out later.
+    """
+    out = said(arguments, "--out")
+    if out and not said(arguments, "--coordinator"):
+        check_free(Path(out))
 
 
 def parse(arguments: list[str]) -> Train:

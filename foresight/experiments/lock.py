@@ -12,6 +12,8 @@ from pathlib import Path
 from foresight.errors import ForesightError
 from foresight.files import cannot
 
+ATTEMPTS, PAUSE = 3, 0.02  # seconds: somebody may be looking, in `check_free`, when we come
+
 
 @contextmanager
 def own(folder: Path) -> Iterator[None]:
@@ -29,15 +31,22 @@ def own(folder: Path) -> Iterator[None]:
         os.close(descriptor)  # which also gives the lock up, as the system does for a killed process
 
 
+def check_free(folder: Path) -> None:
+    """Refuse a folder that another process holds, as `own` would; nothing is made or changed."""
+    path = folder / "lock"
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+    except OSError:
+        return  # never owned, or not for us to read: `own` will say what is wrong
+    try:
+        lock(path, descriptor, fcntl.LOCK_SH)
+    finally:
+        os.close(descriptor)
+
+
 def take(path: Path, descriptor: int) -> None:
     """Lock an open file and write our name into it, or say whose it is."""
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        owner = os.pread(descriptor, 4096, 0).decode(errors="replace").strip()
-        raise ForesightError(f"{path.parent} is in use by {format_owner(owner)}; wait for it or stop it") from error
-    except OSError as error:
-        raise cannot("lock", path, error) from error
+    lock(path, descriptor, fcntl.LOCK_EX)
     mine = {"pid": os.getpid(), "host": socket.gethostname(), "since": time.strftime("%Y-%m-%d %H:%M:%S")}
     line = json.dumps(mine).encode() + b"\n"
     try:
@@ -45,6 +54,21 @@ def take(path: Path, descriptor: int) -> None:
         os.ftruncate(descriptor, len(line))
     except OSError as error:
         raise cannot("write", path, error) from error
+
+
+def lock(path: Path, descriptor: int, kind: int) -> None:
+    """Lock an open file, or say who has."""
+    for attempt in range(ATTEMPTS):
+        try:
+            fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+            return
+        except BlockingIOError as error:
+            if attempt + 1 == ATTEMPTS:
+                owner = format_owner(os.pread(descriptor, 4096, 0).decode(errors="replace").strip())
+                raise ForesightError(f"{path.parent} is in use by {owner}; wait for it or stop it") from error
+            time.sleep(PAUSE)
+        except OSError as error:
+            raise cannot("lock", path, error) from error
 
 
 def format_owner(line: str) -> str:

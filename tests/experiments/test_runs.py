@@ -1,16 +1,18 @@
 """A run folder has one owner, and is never mistaken for anything else."""
 
+import fcntl
 import json
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
 
 from foresight.errors import ForesightError
-from foresight.experiments.lock import own
+from foresight.experiments.lock import check_free, own
 from foresight.experiments.runs import open_run, open_together, read_run
 
 
@@ -27,6 +29,29 @@ def test_a_second_owner_is_refused_at_once_and_told_who_the_first_is(tmp_path):
         pass
 
 
+def test_looking_whether_a_folder_is_free_changes_nothing(tmp_path):
+    check_free(tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+    with own(tmp_path):
+        before = (tmp_path / "lock").read_bytes()
+        with pytest.raises(ForesightError, match=rf"{tmp_path} is in use by process {os.getpid()} on "):
+            check_free(tmp_path)
+        assert (tmp_path / "lock").read_bytes() == before
+    check_free(tmp_path)
+    with own(tmp_path):
+        pass
+
+
+def test_who_comes_while_somebody_looks_still_gets_the_folder(tmp_path):
+    with own(tmp_path):
+        pass
+    looking = os.open(tmp_path / "lock", os.O_RDONLY)
+    fcntl.flock(looking, fcntl.LOCK_SH)
+    threading.Timer(0.01, os.close, [looking]).start()
+    with own(tmp_path):
+        pass
+
+
 def test_a_damaged_lock_file_still_locks(tmp_path):
     with own(tmp_path):
         (tmp_path / "lock").write_bytes(b"\xff[")
@@ -36,7 +61,7 @@ def test_a_damaged_lock_file_still_locks(tmp_path):
 
 def kill_the_owner(folder, times: int) -> None:
     program = (
-        "import sys, time; from pathlib import Path; from foresight.experiments.lock import own\n"
+        "import sys, time; from pathlib import Path; from foresight.experiments.lock import check_free, own\n"
         "with own(Path(sys.argv[1])): print('mine', flush=True); time.sleep(60)"
     )
     for _ in range(times):

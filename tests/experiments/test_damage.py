@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,6 +29,11 @@ from tests.experiments import toy
 from tests.experiments.test_arrays import same
 
 FILES = [WEIGHTS, STATE, MANIFEST]
+WHAT_DIFFERS = re.compile(
+    r"array '.+' does not match its digest|its header does not match its digest|it does not match its own digest|"
+    r"\d+ bytes, (its manifest says \d+|at most \d+ expected)|is not a readable safetensors file: |"
+    r"has format \d+; this version reads format 1"
+)
 
 
 @pytest.fixture(scope="module")
@@ -66,6 +72,7 @@ def check_each_is_refused(folder: Path, cuts: int, flips: int, pages: int) -> in
         checkpoint, refused = newest_good(folder / "checkpoints", lambda checkpoint: None)
         assert checkpoint.manifest.step == 3
         assert str(newest / name) in str(refused[0])
+        assert WHAT_DIFFERS.search(str(refused[0]))
         (newest / name).write_bytes(contents[name])
         refused_count += 1
     assert newest_good(folder / "checkpoints", lambda checkpoint: None)[0].manifest.step == 6

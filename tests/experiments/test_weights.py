@@ -4,6 +4,8 @@ import io
 import json
 import os
 import pickle
+import subprocess
+import sys
 import threading
 import time
 import tracemalloc
@@ -170,6 +172,32 @@ def test_a_long_sparse_file_with_a_long_header_is_not_even_read(tmp_path):
     with pytest.raises(ForesightError, match="not a safetensors file"):
         load_weights(tmp_path / "sparse")
     assert time.monotonic() - began < 1
+
+
+MEASURE = """
+import sys
+from foresight.errors import ForesightError
+from foresight.experiments.weights import load_weights
+
+def most_memory():
+    (line,) = [line for line in open("/proc/self/status") if line.startswith("VmHWM")]
+    return 1024 * int(line.split()[1])
+
+before = most_memory()
+try:
+    load_weights(sys.argv[1])
+except ForesightError:
+    print(most_memory() - before)
+"""
+
+
+def test_a_large_file_is_refused_in_twice_its_memory(tmp_path):
+    """Measured from outside: the safetensors reader's memory is not Python's."""
+    size = 64 * 2**20
+    path = tmp_path / "foreign.safetensors"
+    path.write_bytes(safetensors_file({"a": f32(0, size) | {"shape": [size // 4]}}, bytes(size)))
+    told = subprocess.run([sys.executable, "-c", MEASURE, str(path)], capture_output=True, text=True, check=True)
+    assert size < int(told.stdout) <= 2 * size + 2**23
 
 
 def read_while_training(folder: Path, reads: int, checkpoints: int) -> None:

@@ -1,20 +1,126 @@
+import os
+import sys
+import time
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
 import pytest
 
-from foresight.app.watch import main
+from foresight.app.watch import CELL, main
+from foresight.envs.draw import draw
+from foresight.envs.sokoban import make
 from foresight.errors import ForesightError
-from foresight.experiments.agents import shipped_names
+from foresight.experiments.agents import Agent, shipped_names
+from foresight.experiments.config import RunConfig
+from foresight.nets.base import Net
+from tests.drawings import level, level_set
+from tests.envs.test_draw import decoded
+
+RIGHT, LEFT = 4, 3
+UNSOLVABLE = level("######", "#$@. #", "######")
+BY_RIGHT = level("######", "#@$. #", "######")
+BY_LEFT = level("######", "#.$@ #", "######")  # solved after steps to the right
 
 
-def test_an_agent_that_is_shipped_plays_a_level_and_leaves_an_animation(tmp_path, capsys):
+class Pacer(Net):
+    """Goes right at its first two looks, then left."""
+
+    weights: jax.Array
+
+    def initial_memory(self):
+        return jnp.zeros(())
+
+    def encode(self, picture):
+        return ()
+
+    def recur(self, memory, features):
+        return memory + 1, memory
+
+    def read(self, features, told):
+        return jax.nn.one_hot(jnp.where(told < 2, RIGHT, LEFT), 5), jnp.zeros(())
+
+    def head_weights(self):
+        return [self.weights]
+
+
+@pytest.fixture
+def pacer_plays(monkeypatch):
+    """A function after which the model of any name is a Pacer, on these boards."""
+
+    def use(*boards: np.ndarray) -> None:
+        def load_agents(model, levels):
+            assert (model, levels) == ("pacer", "drawn")
+            return [Agent(Pacer(jnp.zeros(1)), make(level_set(*boards)), RunConfig(), 0, 0, Path(model))]
+
+        monkeypatch.setattr("foresight.experiments.agents.load_agents", load_agents)
+
+    return use
+
+
+def watch(*words: str) -> None:
+    main(["pacer", "--levels", "drawn", *words])
+
+
+def test_the_animation_shows_the_level_chosen_move_by_move(pacer_plays, tmp_path, capsys):
+    pacer_plays(UNSOLVABLE, BY_LEFT)
+    watch("--index", "1", "--gif", str(tmp_path / "a.gif"))
+    boards = [
+        BY_LEFT,
+        level("######", "#.$ @#", "######"),
+        level("######", "#.$ @#", "######"),  # against the wall
+        level("######", "#.$@ #", "######"),
+        level("######", "#*@  #", "######"),
+    ]
+    np.testing.assert_array_equal(
+        decoded((tmp_path / "a.gif").read_bytes()), [draw("sokoban", board, CELL) for board in boards]
+    )
+    assert capsys.readouterr().out == (f"level 1: solved in 4 steps, score 10.96\nanimation in {tmp_path / 'a.gif'}\n")
+
+
+def test_without_a_number_the_first_level_solved_is_shown(pacer_plays, capsys):
+    pacer_plays(UNSOLVABLE, BY_LEFT, BY_RIGHT)
+    watch()
+    assert capsys.readouterr().out.startswith("level 1: solved in 4 steps")
+    pacer_plays(UNSOLVABLE, UNSOLVABLE)
+    watch("--cap", "5")
+    assert capsys.readouterr().out.startswith("level 0: not solved in 5 steps")
+
+
+def test_the_agent_may_think_first_and_has_a_step_cap(pacer_plays, capsys):
+    pacer_plays(BY_LEFT)
+    watch("--index", "0", "--think", "2")
+    assert capsys.readouterr().out.startswith("level 0: solved in 1 steps")
+    watch("--index", "0", "--cap", "3")
+    assert capsys.readouterr().out.startswith("level 0: not solved in 3 steps")
+
+
+def test_a_terminal_shows_every_board_over_the_one_before(pacer_plays, monkeypatch, capsys):
+    pacer_plays(BY_LEFT)
+    slept = []
+    monkeypatch.setattr(time, "sleep", slept.append)
+    monkeypatch.setattr(os, "get_terminal_size", lambda: os.terminal_size((80, 24)))
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    watch("--index", "0")
+    shown = capsys.readouterr().out
+    up = f"\x1b[{(len(shown.splitlines()) - 1) // 5}A"  # five boards and a sentence
+    assert shown.count(up) == 4
+    assert slept == [0.15] * 5
+    watch("--index", "0", "--quiet")
+    assert capsys.readouterr().out == "level 0: solved in 4 steps, score 10.96\n"
+
+
+def test_an_agent_that_is_shipped_plays_a_level_it_has_never_seen(capsys):
     """The agent solves this level; it was trained on other levels than the built-in ones."""
-    main(["drc33-20m", "--levels", "builtin/test", "--index", "0", "--gif", str(tmp_path / "solved.gif")])
+    main(["drc33-20m", "--levels", "builtin/test", "--index", "0"])
     assert "level 0: solved in" in capsys.readouterr().out
-    assert (tmp_path / "solved.gif").read_bytes().startswith(b"GIF89a")
 
 
-def test_a_level_that_is_not_there_is_refused():
-    with pytest.raises(ForesightError, match="--index 1000: there are 1000 levels"):
-        main(["drc33-20m", "--levels", "builtin/test", "--index", "1000"])
+@pytest.mark.parametrize("index", ["-1", "1000"])
+def test_a_level_that_is_not_there_is_refused(index):
+    with pytest.raises(ForesightError, match=f"--index {index}: there are 1000 levels"):
+        main(["drc33-20m", "--levels", "builtin/test", f"--index={index}"])
 
 
 def test_an_agent_that_is_not_there_is_refused_with_those_that_are():

@@ -8,6 +8,7 @@ SUBJECTS = {
     "envs": "environment steps per second, with and without observation and painting",
     "nets": "network frames per second, forward and trained",
     "train": "frames per second of the whole training loop",
+    "profile": "where the time of the training loop goes, kernel by kernel",
     "scaling": "how the cost of a gradient step grows with batch, unroll, depth, ticks, board and seeds",
 }
 

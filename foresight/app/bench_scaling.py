@@ -1,17 +1,17 @@
 """`foresight bench scaling`: how the cost of a gradient step grows with each quantity it depends on."""
 
 import json
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import tyro
 
+from foresight.app.bench_record import say, write_record
 from foresight.errors import ForesightError
 from foresight.experiments.bench_scaling import measure, usual_paths, usual_sweep
 from foresight.experiments.bench_sizes import QUANTITIES, lines_of, together
-from foresight.files import reading, write_whole
+from foresight.files import reading
 
 
 @dataclass(frozen=True)
@@ -58,18 +58,8 @@ def measured(options: BenchScaling) -> dict[str, Any]:
     return document
 
 
-def say(sentence: str) -> None:
-    """Tell how far the bench has come."""
-    print(sentence, file=sys.stderr, flush=True)
-
-
-def write_record(path: Path, document: dict[str, Any]) -> None:
-    """The result as a file."""
-    write_whole(path, (json.dumps(document, indent=1) + "\n").encode())
-
-
 def read_record(path: Path) -> dict[str, Any]:
-    """A result that `write_record` wrote."""
+    """A result written by --out."""
     try:
         document = json.loads(reading(path))
         complete = all(name in row for row in document["rows"] for name in ("path", *QUANTITIES, "frames_per_second"))

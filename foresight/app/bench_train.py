@@ -1,15 +1,27 @@
 """`foresight bench train`: the speed of the whole training loop, fast path beside plain path."""
 
 import json
-import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import tyro
 
-from foresight.experiments.bench_train import Case, report
+from foresight.app.bench_record import say, write_record
+from foresight.errors import ForesightError
+from foresight.experiments.bench_train import (
+    base_config,
+    measure,
+    parse_case,
+    stages_of,
+    usual_cases,
+    usual_frames,
+)
 
-COLUMNS = ("path", "levels", "minibatch", "unroll", "seeds", "frames_per_second", "ms_per_update", "spread_percent")
+COLUMNS = (
+    *("path", "levels", "minibatch", "unroll", "seeds", "frames_per_second", "ms_per_update", "spread_percent"),
+    *("efficiency_percent", "peak_memory_mb"),
+)
 
 
 @dataclass(frozen=True)
@@ -19,38 +31,54 @@ class BenchTrain:
     One compiled program plays, paints 80x80x3 pictures, learns and draws levels. The cases take turns, so that what
     else the machine does touches all of them alike.
 
-    example: foresight bench train --repeats 3
+    examples: foresight bench train --repeats 3
+              foresight bench train --cases cuda:256:32:20:1 xla:256:32:20:1 --out speed.json
     """
 
+    cases: tuple[str, ...] = ()  # what to measure, path:levels:minibatch:unroll:seeds each; the usual ones by default
     repeats: int = 5  # how often each case is timed
-    frames: int = 40_960  # frames of one timing, or one round if that is more
+    frames: int | None = None  # frames of one timing, or one round if that is more; what suits the device by default
+    stages: bool = True  # also time playing, the gradient and the optimiser on their own
+    out: Path | None = None  # write the result to this JSON file, anew after every round of timings
     json: bool = False  # print one JSON document
 
 
 def main(arguments: list[str]) -> None:
     """Measure and print."""
     options = tyro.cli(BenchTrain, args=arguments, prog="foresight bench train")
-    document = report(options.repeats, options.frames, say)
+    if options.repeats < 1:
+        raise ForesightError(f"--repeats must be at least 1, not {options.repeats}")
+    cases = [parse_case(case) for case in options.cases] or usual_cases()
+    frames, base = usual_frames() if options.frames is None else options.frames, base_config()
+    for document in measure(cases, base, options.repeats, frames, say):
+        if options.out:
+            write_record(options.out, document)
+    if options.stages:
+        say("timing the stages")
+        document |= {"stages": stages_of(document, base)}
+        if options.out:
+            write_record(options.out, document)
     print(json.dumps(document, indent=1) if options.json else format_report(document))
-
-
-def say(case: Case, note: str) -> None:
-    """Tell how far the bench has come."""
-    print(f"{case.path} levels {case.levels} minibatch {case.minibatch} seeds {case.seeds}: {note}", file=sys.stderr)
 
 
 def format_report(document: dict[str, Any]) -> str:
     """The report as text."""
     lines = [f"whole training loop, DRC(3,3) Sokoban, on {document['device']}"]
-    lines.append(" ".join(f"{name:>17}" for name in COLUMNS))
+    lines.append(" ".join(f"{name:>{width(name)}}" for name in COLUMNS))
     lines += [
-        " ".join(f"{row[name]:>17,}" if name != "path" else f"{row[name]:>17}" for name in COLUMNS)
+        " ".join(f"{row[name] if name == 'path' else format(row[name], ','):>{width(name)}}" for name in COLUMNS)
         for row in document["rows"]
     ]
-    for path, parts in document["stages"].items():
+    lines += [f"left out: {':'.join(map(str, list(row.values())[:-1]))}: {row['why']}" for row in document["left_out"]]
+    for path, parts in document.get("stages", {}).items():
         lines.append(f"{path}: " + ", ".join(f"{name} {ms:.2f} ms" for name, ms in parts.items()) + " per update")
     lines.append(
-        f"best arithmetic rate {document['efficiency_percent']:.1f} % of a large matrix product's "
-        f"({document['matmul_tflops']:.1f} TFLOP/s), device memory used at most {document['memory_mb']} MB"
+        f"efficiency is against a large matrix product's {document['matmul_tflops']:.3g} TFLOP/s; "
+        f"device memory used at most {document['memory_mb']} MB"
     )
     return "\n".join(lines)
+
+
+def width(column: str) -> int:
+    """How wide a column is printed."""
+    return max(9, len(column))

@@ -1,0 +1,64 @@
+"""`foresight bench profile`: where the time of the training loop goes."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import tyro
+
+from foresight.app.bench_record import say, write_record
+from foresight.errors import ForesightError
+from foresight.experiments.bench_profile import profile
+from foresight.experiments.bench_train import base_config, parse_case, usual_cases, usual_frames
+
+
+@dataclass(frozen=True)
+class BenchProfile:
+    """Train DRC(3,3) on Sokoban for a moment under the profiler and add up what the device did, kernel by kernel.
+
+    Times are per gradient step. On a GPU a line is a kernel; on a CPU it is an operation of the compiled program, with
+    what several threads do in it counted once.
+
+    example: foresight bench profile --case cuda:256:32:20:1 --top 30
+    """
+
+    case: str | None = None  # path:levels:minibatch:unroll:seeds; the first of `foresight bench train` by default
+    frames: int | None = None  # frames to train under the profiler, or one round if that is more
+    top: int = 20  # how many kernels to show; JSON has them all
+    out: Path | None = None  # write the result to this JSON file
+    json: bool = False  # print one JSON document
+
+
+def main(arguments: list[str]) -> None:
+    """Profile and print."""
+    options = tyro.cli(BenchProfile, args=arguments, prog="foresight bench profile")
+    if options.top < 1:
+        raise ForesightError(f"--top must be at least 1, not {options.top}")
+    case = parse_case(options.case) if options.case else usual_cases()[0]
+    # A few rounds are enough: a trace holds a million events at most.
+    frames = options.frames if options.frames is not None else usual_frames() // 4
+    document = profile(case, base_config(), frames, say)
+    if options.out:
+        write_record(options.out, document)
+    print(json.dumps(document, indent=1) if options.json else format_profile(document, options.top))
+
+
+def format_profile(document: dict[str, Any], top: int) -> str:
+    """The kinds of work and the longest kernels as text."""
+    head = "{path}, {levels} levels, minibatch {minibatch} x {unroll}, {seeds} seeds, on {device}".format(**document)
+    lines = [head, f"{document['ms_per_update']} ms per update without the profiler, with it "]
+    lines[-1] += (
+        f"{document['span_ms_per_update']} ms of which the device is idle for {document['idle_percent']} %; "
+        f"{document['count_per_update']} kernels per update"
+    )
+    for title, rows, name in (
+        ("kind of work", document["kinds"], "kind"),
+        ("kernel", document["kernels"][:top], "name"),
+    ):
+        lines.append(f"\n{'ms':>9} {'%':>6} {'times':>8}  {title}")
+        lines += [
+            f"{row['ms_per_update']:>9.4f} {row['percent']:>6.1f} {row['count_per_update']:>8.1f}  {row[name][:90]}"
+            for row in rows
+        ]
+    return "\n".join(lines)

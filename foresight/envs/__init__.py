@@ -2,6 +2,7 @@
 
 import inspect
 from importlib import import_module
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 from foresight.errors import ForesightError
@@ -28,4 +29,20 @@ def make(name: str, **settings: Any) -> "Env":
     for setting in settings:
         if setting not in known:
             raise ForesightError(f"{name} has no setting '{setting}'; there are: {', '.join(known)}")
+        check_kind(f"{name}'s setting '{setting}'", settings[setting], known[setting].default)
     return build(**settings)
+
+
+def check_kind(what: str, value: Any, usual: Any) -> None:
+    """Refuse a value of another kind than the usual one: it may come from a command line."""
+    if not is_like(value, usual):
+        example = list(usual) if isinstance(usual, tuple) else usual
+        raise ForesightError(f"{what} is {value!r}; expected something like {example!r}")
+
+
+def is_like(value: Any, usual: Any) -> bool:
+    """Whether a value is a number, word, truth or row of them as `usual` is; anything is like None."""
+    if isinstance(usual, tuple):
+        return isinstance(value, tuple | list) and len(value) == len(usual) and all(map(is_like, value, usual))
+    kinds = {bool: bool, int: Integral, float: Real, str: str}
+    return isinstance(value, kinds.get(type(usual), object))

@@ -218,6 +218,10 @@ def test_a_numbered_level_depends_on_number_and_seed_alone():
         ({"sides": (5, 2)}, r"sides are \(5, 2\); expected \(least, most\)"),
         ({"obstacles": (-1, 2)}, r"obstacles are \(-1, 2\)"),
         ({"size": 3, "sides": (3, 3)}, "no two free cells"),
+        ({"size": "small"}, "gridworld's setting 'size' is 'small'; expected something like 32"),
+        ({"obstacles": "3,6"}, r"gridworld's setting 'obstacles' is '3,6'; expected something like \[12, 24\]"),
+        ({"sides": (2,)}, r"'sides' is \(2,\); expected something like \[2, 10\]"),
+        ({"sides": (2, 2.5)}, r"'sides' is \(2, 2.5\); expected"),
     ],
 )
 def test_settings_that_cannot_be_are_refused(settings, message):

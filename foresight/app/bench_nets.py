@@ -1,15 +1,16 @@
 """`foresight bench nets`: frames per second of every network on this machine's device."""
 
 import json
-from collections.abc import Iterator
+import math
 from dataclasses import dataclass
+from pathlib import Path
 
 import jax
 import tyro
-from rich.console import Console
-from rich.progress import Progress
 
-from foresight.experiments.bench_nets import BATCHES, Measurement, default_dtype, device, measure, pairs, report
+from foresight.app.bench_record import say, write_record
+from foresight.experiments.bench_nets import BATCHES, Measurement, measure, pairs, report
+from foresight.experiments.bench_programs import device
 
 
 @dataclass(frozen=True)
@@ -17,9 +18,10 @@ class BenchNets:
     """Frames per second of the paper's networks at their full size, forward and forward with gradient.
 
     A batch of B is B unrolls side by side. Programs that would not fit into memory or take too long are left out,
-    with a note.
+    with a note. Programs are compiled side by side, and run one at a time.
 
-    example: foresight bench nets --nets drc --domains sokoban --batches 16 64
+    examples: foresight bench nets --nets drc --domains sokoban --batches 16 64
+              foresight bench nets --seconds 1 --budget 300 --out nets.json
     """
 
     nets: tuple[str, ...] = ()  # which networks: drc, lstm, cnn, resnet, vin, atreec, i2a; all where none is named
@@ -27,41 +29,28 @@ class BenchNets:
     batches: tuple[int, ...] = BATCHES  # batch sizes
     unroll: int = 20  # frames in an unroll
     seconds: float = 2.0  # how long each program is run, beyond compiling it
+    budget: float = math.inf  # after this many seconds no further program is begun
     dtype: str | None = None  # float32 or bfloat16; float32 on a CPU and bfloat16 elsewhere where none is named
+    out: Path | None = None  # write the result to this JSON file, anew after every measurement
     json: bool = False  # print one JSON document
 
 
 def main(arguments: list[str]) -> None:
     """Measure and print."""
     options = tyro.cli(BenchNets, args=arguments, prog="foresight bench nets")
+    tell = say if options.json else print  # what JSON is printed beside goes to the other stream
     chosen = pairs(options.nets, options.domains)
-    with Progress(console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("measuring", total=len(chosen) * len(options.batches))
-        if options.json:
-            document = report(list(measured(options, chosen, progress, task)))
-        else:
-            print(f"frames per second on {device()}, jax {jax.__version__}")
-            print(f"{'net':<7} {'domain':<11} {'batch':>5} {'dtype':<9} {'forward':>11} {'trained':>11}  note")
-            for row in measured(options, chosen, progress, task):
-                print(format_row(row), flush=True)
+    tell(f"frames per second on {device()}, jax {jax.__version__}")
+    tell(f"{'net':<7} {'domain':<11} {'batch':>5} {'dtype':<9} {'forward':>11} {'trained':>11}  note")
+    rows = []
+    limits = {"unroll": options.unroll, "seconds": options.seconds, "budget": options.budget}
+    for row in measure(chosen, options.batches, dtype=options.dtype, **limits):
+        rows.append(row)
+        tell(format_row(row))
+        if options.out:
+            write_record(options.out, report(rows))
     if options.json:
-        print(json.dumps(document, indent=1))
-
-
-def measured(options: BenchNets, chosen: list[tuple[str, str]], progress: Progress, task: int) -> Iterator[Measurement]:
-    """Every measurement, with the bar moving along."""
-    for kind, domain in chosen:
-        progress.update(task, description=f"{kind} on {domain}")
-        for row in measure(
-            kind,
-            domain,
-            options.batches,
-            unroll=options.unroll,
-            seconds=options.seconds,
-            dtype=options.dtype or default_dtype(),
-        ):
-            progress.advance(task)
-            yield row
+        print(json.dumps(report(rows), indent=1))
 
 
 def format_row(row: Measurement) -> str:

@@ -1,18 +1,27 @@
 """How many frames a second the networks take on this machine's device, forward and trained."""
 
-import os
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import Array
 
 from foresight.errors import ForesightError
+from foresight.experiments.bench_programs import (
+    compile_all,
+    compiling_workers,
+    default_dtype,
+    device,
+    filled,
+    obstacle_of_memory,
+    out_of_memory,
+)
 from foresight.experiments.parameters import DOMAINS
 from foresight.nets import KINDS, make
 from foresight.nets.base import Net
@@ -21,6 +30,9 @@ from foresight.types import Trajectory
 BATCHES = (1, 4, 16, 64, 256, 1024, 4096)
 PATIENCE = 4  # a run that would take this many times the seconds allowed is not begun
 REPEATS = 10
+OUT_OF_TIME = "no time was left"
+
+Pair = tuple[str, str]  # a network and a domain
 
 
 @dataclass(frozen=True)
@@ -45,7 +57,15 @@ class Timing:
     note: str = ""
 
 
-def pairs(kinds: Sequence[str] = (), domains: Sequence[str] = ()) -> list[tuple[str, str]]:
+class Program(NamedTuple):
+    """What is compiled and timed."""
+
+    net: str
+    domain: str
+    name: str  # of PROGRAMS
+
+
+def pairs(kinds: Sequence[str] = (), domains: Sequence[str] = ()) -> list[Pair]:
     """The networks and domains that go together, out of those named; of all where none are."""
     for name, known in [*((k, KINDS) for k in kinds), *((d, DOMAINS) for d in domains)]:
         if name not in known:
@@ -65,39 +85,6 @@ def exists(kind: str, domain: str) -> bool:
 def shapes(kind: str, domain: str, dtype: str) -> Net:
     """The network of the paper's size, shapes only."""
     return jax.eval_shape(lambda key: make(kind, domain, *DOMAINS[domain], key, dtype=dtype), jax.random.key(0))
-
-
-def default_dtype() -> str:
-    """What a network is trained in here: bfloat16 where the device has units for it."""
-    return "float32" if jax.default_backend() == "cpu" else "bfloat16"
-
-
-def measure(
-    kind: str,
-    domain: str,
-    batches: Sequence[int] = BATCHES,
-    *,
-    unroll: int = 20,
-    seconds: float = 2.0,
-    dtype: str | None = None,
-) -> Iterator[Measurement]:
-    """One network on one domain, batch by batch, each program run for about `seconds`."""
-    dtype = dtype or default_dtype()
-    before: dict[str, tuple[int, float]] = {}  # the last batch that was run, and its seconds
-    for batch in sorted(batches):
-        timings = {}
-        for name, program in (("forward", forward), ("trained", trained)):
-            last_batch, last_seconds = before.get(name, (batch, 0.0))
-            expected = last_seconds * batch / last_batch
-            if expected > PATIENCE * seconds:
-                timings[name] = Timing(None, f"a run would take about {expected:.0f} s")
-                continue
-            timings[name] = time_program(program, kind, domain, batch, unroll, dtype, seconds)
-            if timings[name].seconds is not None:
-                before[name] = (batch, timings[name].seconds)
-        rates = {name: timing.seconds and batch * unroll / timing.seconds for name, timing in timings.items()}
-        notes = [f"{name}: {timing.note}" for name, timing in timings.items() if timing.note]
-        yield Measurement(kind, domain, batch, unroll, dtype, note="; ".join(notes), **rates)
 
 
 def forward(net: Net, pictures: Array) -> tuple[Array, Array]:
@@ -134,34 +121,7 @@ def uneventful(batch: int, frames: int, actions: int) -> Trajectory:
     )
 
 
-def time_program(
-    program: Callable[[Net, Array], Any], kind: str, domain: str, batch: int, unroll: int, dtype: str, seconds: float
-) -> Timing:
-    """Compile a program, see that it fits, and time it."""
-    pictures = jax.ShapeDtypeStruct((batch, unroll, *DOMAINS[domain][0]), jnp.uint8)
-    try:
-        compiled = jax.jit(program).lower(shapes(kind, domain, dtype), pictures).compile()
-        needed, available = memory_needed(compiled), memory_available()
-        if needed > available:
-            return Timing(None, f"needs {needed / 2**30:.0f} GiB of {available / 2**30:.0f}")
-        net, now = filled((shapes(kind, domain, dtype), pictures))
-        return time_runs(lambda: compiled(net, now), seconds)
-    except jax.errors.JaxRuntimeError as error:
-        if "RESOURCE_EXHAUSTED" not in str(error):
-            raise
-        return Timing(None, "does not fit into memory")
-
-
-def filled(tree: Any) -> Any:
-    """Shapes with random numbers in them: small ones in place of weights, any byte in pictures."""
-    random = np.random.default_rng(0)
-
-    def fill(leaf: jax.ShapeDtypeStruct) -> Array:
-        if leaf.dtype == jnp.uint8:
-            return jnp.asarray(random.integers(0, 256, leaf.shape, np.uint8))
-        return jnp.asarray(0.05 * random.standard_normal(leaf.shape, np.float32), leaf.dtype)
-
-    return jax.tree.map(fill, tree)
+PROGRAMS = {"forward": forward, "trained": trained}
 
 
 def time_runs(run: Callable[[], Any], seconds: float) -> Timing:
@@ -174,26 +134,95 @@ def time_runs(run: Callable[[], Any], seconds: float) -> Timing:
     return Timing(median(taken[1:] or taken))
 
 
-def device() -> str:
-    """The device in words."""
-    first = jax.devices()[0]
-    return f"{os.cpu_count()} CPU cores" if first.platform == "cpu" else first.device_kind
+class Bench:
+    """Networks measured batch by batch, remembering what runs took, so as not to begin any that take too much."""
+
+    def __init__(self, unroll: int, seconds: float, dtype: str, budget: float = math.inf):
+        self.unroll = unroll
+        self.seconds = seconds  # each program is run for about this long
+        self.dtype = dtype
+        self.deadline = time.monotonic() + budget
+        self.before: dict[Program, tuple[int, float]] = {}  # the last batch that was run, and its seconds
+        self.too_large: set[Program] = set()  # those that a batch did not fit
+        self.nets: dict[Pair, Net] = {}  # filled with numbers
+
+    def measure(self, chosen: Sequence[Pair], batch: int) -> list[Measurement]:
+        """Some networks at one batch size: all programs are compiled side by side, then run one after the other."""
+        programs = [Program(*pair, name) for pair in chosen for name in PROGRAMS]
+        timings = {program: Timing(None, note) for program in programs if (note := self.obstacle(program, batch))}
+        lowerings = {program: partial(self.lower, program, batch) for program in programs if program not in timings}
+        compiled = compile_all(lowerings, lambda program, why: timings.update({program: Timing(None, why)}))
+        for program in list(compiled):
+            timings[program] = self.run(program, compiled.pop(program), batch)  # popped, so that its memory is free
+        return [self.measurement(pair, batch, timings) for pair in chosen]
+
+    def obstacle(self, program: Program, batch: int) -> str:
+        """Why a program is not to be begun, if so."""
+        if time.monotonic() > self.deadline:
+            return OUT_OF_TIME
+        if program in self.too_large:
+            return "a smaller batch did not fit into memory"
+        last_batch, last_seconds = self.before.get(program, (batch, 0.0))
+        expected = last_seconds * batch / last_batch
+        return f"a run would take about {expected:.0f} s" if expected > PATIENCE * self.seconds else ""
+
+    def pictures(self, domain: str, batch: int) -> jax.ShapeDtypeStruct:
+        """The shape of what a network sees."""
+        return jax.ShapeDtypeStruct((batch, self.unroll, *DOMAINS[domain][0]), jnp.uint8)
+
+    def lower(self, program: Program, batch: int) -> Any:
+        """A program, ready to be compiled."""
+        net = shapes(program.net, program.domain, self.dtype)
+        return jax.jit(PROGRAMS[program.name]).lower(net, self.pictures(program.domain, batch))
+
+    def run(self, program: Program, compiled: Any, batch: int) -> Timing:
+        """See that a program fits, and time it."""
+        if obstacle := obstacle_of_memory(compiled):
+            self.too_large.add(program)
+            return Timing(None, obstacle)
+        if time.monotonic() > self.deadline:
+            return Timing(None, OUT_OF_TIME)
+        pair = (program.net, program.domain)
+        if pair not in self.nets:
+            self.nets[pair] = filled(shapes(*pair, self.dtype))
+        try:
+            one = filled(self.pictures(program.domain, 1))
+            pictures = jnp.broadcast_to(one, (batch, *one.shape[1:]))  # gigabytes of new numbers would take minutes
+            timing = time_runs(lambda: compiled(self.nets[pair], pictures), self.seconds)
+        except jax.errors.JaxRuntimeError as error:
+            self.too_large.add(program)
+            return Timing(None, out_of_memory(error))
+        self.before[program] = (batch, timing.seconds)
+        return timing
+
+    def measurement(self, pair: Pair, batch: int, timings: dict[Program, Timing]) -> Measurement:
+        """What is known of one network."""
+        mine = {name: timings[Program(*pair, name)] for name in PROGRAMS}
+        rates = {name: timing.seconds and batch * self.unroll / timing.seconds for name, timing in mine.items()}
+        notes = [f"{name}: {timing.note}" for name, timing in mine.items() if timing.note]
+        return Measurement(*pair, batch, self.unroll, self.dtype, note="; ".join(notes), **rates)
+
+
+def measure(
+    chosen: Sequence[Pair],
+    batches: Sequence[int] = BATCHES,
+    *,
+    unroll: int = 20,
+    seconds: float = 2.0,
+    dtype: str | None = None,
+    budget: float = math.inf,
+) -> Iterator[Measurement]:
+    """The networks at every batch size, small ones first; after `budget` seconds no program is begun."""
+    if unroll < 1 or seconds <= 0 or budget <= 0 or any(batch < 1 for batch in batches):
+        raise ForesightError("batch sizes, the unroll, the seconds and the budget must be positive")
+    bench, group = Bench(unroll, seconds, dtype or default_dtype(), budget), compiling_workers()
+    for batch in sorted(set(batches)):
+        for first in range(0, len(chosen), group):
+            yield from bench.measure(chosen[first : first + group], batch)
 
 
 def report(rows: Sequence[Measurement]) -> dict[str, Any]:
-    """Measurements with what they were made on, ready for JSON."""
+    """Measurements with what they were made on, network by network, ready for JSON."""
+    order = [(kind, domain) for kind in KINDS for domain in DOMAINS]
+    rows = sorted(rows, key=lambda row: (order.index((row.net, row.domain)), row.batch))
     return {"device": device(), "jax": jax.__version__, "rows": [asdict(row) for row in rows]}
-
-
-def memory_needed(compiled: Any) -> int:
-    """Bytes that a compiled program wants."""
-    sizes = compiled.memory_analysis()
-    if sizes is None:
-        return 0
-    return sizes.temp_size_in_bytes + sizes.argument_size_in_bytes + sizes.output_size_in_bytes
-
-
-def memory_available() -> int:
-    """Bytes that the device has for us."""
-    stats = jax.devices()[0].memory_stats() or {}
-    return stats.get("bytes_limit", os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * 3 // 4)

@@ -2,6 +2,7 @@
 
 Each argument is an order for one run: `folder`, `config` (changed fields), `devices` (device settings), `stop_in`
 (the number of a process that sends itself SIGTERM during its second chunk). The last line printed is exit codes.
+Beside the folder, FOLDER.spread-PROCESS says among how many devices the lanes were shared out, and how many each had.
 """
 
 import dataclasses
@@ -33,6 +34,9 @@ def obey(order: dict) -> int:
     jax.config.update("jax_numpy_dtype_promotion", "strict")
 
     def stop_here(state, records):
+        steps = state.lanes.playing.steps
+        spread = [len(steps.sharding.device_set), steps.addressable_shards[0].data.shape[-1]]
+        Path(f"{order['folder']}.spread-{jax.process_index()}").write_text(json.dumps(spread))
         if order.get("stop_in") == jax.process_index() and records[-1]["update"] == CONFIG.chunk:
             os.kill(os.getpid(), signal.SIGTERM)
 

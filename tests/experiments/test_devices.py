@@ -78,6 +78,16 @@ def runs(tmp_path_factory) -> Runs:
     return runs
 
 
+def test_the_lanes_are_shared_out_as_asked(runs):
+    def spread(run: Path, process: int = 0) -> list[int]:
+        return json.loads(Path(f"{run}.spread-{process}").read_text())
+
+    lanes = CONFIG.learn.lanes
+    assert spread(runs.one) == [1, lanes], "though the machine has four"
+    assert spread(runs.four) == [4, lanes // 4]
+    assert spread(runs.two, 0) == spread(runs.two, 1) == [2, lanes // 2]
+
+
 def curve(folder: Path) -> dict[str, np.ndarray]:
     """Each field of the records, [records] or [records, seeds]."""
     records = read_metrics(folder)

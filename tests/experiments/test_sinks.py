@@ -1,13 +1,15 @@
 """Records reach TensorBoard and Weights & Biases, and what is missing is said in one sentence."""
 
 import builtins
+import sys
 from pathlib import Path
 
 import pytest
 
 from foresight.errors import MissingExtra
 from foresight.experiments.loop import SaveOptions, train_in_chunks
-from foresight.experiments.runs import Run
+from foresight.experiments.metrics import read_metrics
+from foresight.experiments.runs import Run, read_run
 from foresight.experiments.sinks import TensorBoard, WeightsAndBiases, scalars
 from tests.experiments import toy
 
@@ -62,13 +64,63 @@ def test_a_sink_that_is_not_installed_is_named(tmp_path, monkeypatch, sink, modu
         sink(Run(tmp_path, "id", {}), 0)
 
 
+def events(folder: Path) -> list:
+    """What the event files of a folder hold, oldest file first."""
+    from tensorboardX.proto.event_pb2 import Event
+
+    found = []
+    for path in sorted((folder / "tensorboard").iterdir(), key=lambda path: int(path.suffix[1:])):
+        content = path.read_bytes()
+        while content:
+            length = int.from_bytes(content[:8], "little")
+            found.append(Event.FromString(content[12 : 12 + length]))
+            content = content[12 + length + 4 :]
+    return found
+
+
 @pytest.mark.extra
-def test_tensorboard_gets_every_number(tmp_path):
+def test_tensorboard_gets_every_number_at_its_update(tmp_path):
     train(tmp_path, 3, TensorBoard)
     train(tmp_path, 6, TensorBoard)
-    content = b"".join(path.read_bytes() for path in (tmp_path / "tensorboard").iterdir())
-    assert content.count(b"loss") == 6
-    assert content.count(b"seen") == 6
+    found = events(tmp_path)
+    got = {(value.tag, event.step): value.simple_value for event in found for value in event.summary.value}
+    records = read_metrics(tmp_path)
+    assert len(got) == 12
+    for record in records:
+        assert got["loss", record["update"]] == pytest.approx(record["loss"])
+        assert got["seen", record["update"]] == record["seen"]
+    restarts = [event.step for event in found if event.session_log.status == event.session_log.START]
+    assert restarts == [1, 4], "from these updates on, what an earlier file says does not count"
+
+
+class FakeWandb:
+    """Takes the place of the package and remembers."""
+
+    def __init__(self):
+        self.begun, self.logged, self.finished = [], [], 0
+
+    def init(self, **about):
+        self.begun.append(about)
+        return self
+
+    def log(self, values, step):
+        self.logged.append((step, values))
+
+    def finish(self):
+        self.finished += 1
+
+
+def test_weights_and_biases_is_told_every_number_at_its_update_in_one_run(tmp_path, monkeypatch):
+    fake = FakeWandb()
+    monkeypatch.setitem(sys.modules, "wandb", fake)
+    train(tmp_path / "run", 3, WeightsAndBiases)
+    train(tmp_path / "run", 6, WeightsAndBiases)
+    ids = {about["id"] for about in fake.begun}
+    assert ids == {read_run(tmp_path / "run").id}
+    assert all((about["resume"], about["config"], about["name"]) == ("allow", {"a": 1}, "run") for about in fake.begun)
+    records = read_metrics(tmp_path / "run")
+    assert fake.logged == [(r["update"], {"loss": r["loss"], "seen": r["seen"]}) for r in records]
+    assert (len(records), fake.finished) == (6, 2)
 
 
 @pytest.mark.extra

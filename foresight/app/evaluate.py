@@ -1,4 +1,4 @@
-"""`foresight evaluate`: how well an agent plays a set of levels, with and without time to think."""
+"""`foresight evaluate`: how well an agent plays levels or episodes, with and without time to think."""
 
 import json
 from collections.abc import Iterator
@@ -16,13 +16,14 @@ if TYPE_CHECKING:
     from foresight.experiments.agents import Agent
     from foresight.experiments.evaluate import Evaluation
 
-EXAMPLES = """Play every level of a set once and count those solved.
+EXAMPLES = """Play every level of a set once and count those solved; of Atari, play episodes and tell the mean score.
 
 MODEL is a run folder, a checkpoint folder, a .safetensors file, or the name of a shipped agent.
 
 examples:
   foresight evaluate runs/drc --levels unfiltered-valid --think 0,1,2,4,8,10
-  foresight evaluate runs/quick --levels builtin/tiny-test --out played.npz --json"""
+  foresight evaluate runs/quick --levels builtin/tiny-test --out played.npz --json
+  foresight evaluate runs/breakout --limit 32 --sample"""
 
 Flag = FlagCreatePairsOff[bool]
 
@@ -46,15 +47,15 @@ class Evaluate:
     cap: int | None = None
     """steps after which a level counts as not solved; 120, or training's longest where that is longer"""
     limit: int | None = None
-    """play only the first levels, so many"""
+    """play only the first levels, so many; or so many episodes"""
     best: Flag = False
     """of a run folder, take the best checkpoint kept and not the last"""
     batch: int | None = None
-    """levels side by side"""
+    """levels or games side by side"""
     json: Flag = False
     """print one JSON document: a list, with one entry for each seed and thinking setting"""
     out: Path | None = None
-    """write what happened on every level to this file, .npz or .jsonl"""
+    """write what happened on every level or in every episode to this file, .npz or .jsonl"""
 
     def __post_init__(self) -> None:
         if self.greedy and self.sample:
@@ -77,16 +78,17 @@ def main(arguments: list[str]) -> None:
     """Evaluate and report."""
     options = tyro.cli(Evaluate, args=arguments, prog="foresight evaluate", description=EXAMPLES)
     from foresight.experiments.agents import load_agents
+    from foresight.experiments.evaluate import level_count
     from foresight.experiments.level_records import Pass, check_suffix, write_level_records
 
     if options.out:
         check_suffix(options.out)
     thinking = options.thinking
     agents = load_agents(options.model, options.levels, options.best)
-    rows, passes = [], []
+    levels, rows, passes = level_count(agents[0], options.limit), [], []
     if not options.json:
-        print(f"{'seed':>4} {'think':>5} {'solved':>8} {'of':>8} {'%':>6}  {'95 % interval':<13} {'steps':>6} {'s':>7}")
-    for agent, think, evaluation in evaluations(agents, thinking, options):
+        print(SCORE_HEADING if agents[0].config.is_on_host else SOLVED_HEADING)
+    for agent, think, evaluation in evaluations(agents, thinking, levels, options):
         rows.append(row(agent, evaluation, options))
         if options.out:
             passes.append(Pass(agent.seed, think, evaluation.record))
@@ -99,17 +101,17 @@ def main(arguments: list[str]) -> None:
 
 
 def evaluations(
-    agents: list["Agent"], thinking: list[int], options: Evaluate
+    agents: list["Agent"], thinking: list[int], levels: int, options: Evaluate
 ) -> Iterator[tuple["Agent", int, "Evaluation"]]:
     """Every agent at every thinking setting, with a bar that moves along."""
     from foresight.evaluation.solve import PlaySettings
-    from foresight.experiments.evaluate import evaluate, level_count, usual_cap
+    from foresight.experiments.evaluate import evaluate, usual_cap
 
     for agent in agents:
-        levels = level_count(agent, options.limit)
         for think in thinking:
             settings = PlaySettings(options.cap or usual_cap(agent), think, not options.sample)
-            with counting_bar(f"levels, {think} thinking steps", levels) as show:
+            what = "episodes" if agent.config.is_on_host else "levels"
+            with counting_bar(f"{what}, {think} thinking steps", levels) as show:
                 evaluation = evaluate(agent, settings, levels, options.seed, options.batch, show)
             yield agent, think, evaluation
 
@@ -134,9 +136,25 @@ def row(agent: "Agent", evaluation: "Evaluation", options: Evaluate) -> dict[str
     return about(agent, options) | {"seed": agent.seed} | evaluation.summary.as_json()
 
 
+SOLVED_HEADING = (
+    f"{'seed':>4} {'think':>5} {'solved':>8} {'of':>8} {'%':>6}  {'95 % interval':<13} {'steps':>6} {'s':>7}"
+)
+SCORE_HEADING = f"{'seed':>4} {'think':>5} {'episodes':>8} {'score':>9}  {'95 % interval':<21} {'steps':>8} {'s':>7}"
+
+
 def format_row(entry: dict[str, Any]) -> str:
     """One line of the report."""
+    who = f"{entry['seed']:>4} {entry['think']:>5}"
+    if "episodes" in entry:
+        return f"{who} {format_scores(entry)} {entry['steps_mean']:>8.1f} {entry['seconds']:>7.1f}"
     low, high = entry["ci95"]
-    played = f"{entry['seed']:>4} {entry['think']:>5} {entry['solved']:>8,} {entry['levels']:>8,}"
+    played = f"{who} {entry['solved']:>8,} {entry['levels']:>8,}"
     share = f"{entry['solved_percent']:>6.2f}  {low:>5.2f} - {high:<5.2f}"
     return f"{played} {share} {entry['steps_mean']:>6.1f} {entry['seconds']:>7.1f}"
+
+
+def format_scores(entry: dict[str, Any]) -> str:
+    """Episodes, their mean score and its interval, where there is one."""
+    low, high = entry["ci95"] or (None, None)
+    interval = "of one: none" if low is None else f"{low:,.2f} - {high:,.2f}"
+    return f"{entry['episodes']:>8,} {entry['score_mean']:>9,.2f}  {interval:<21}"

@@ -23,6 +23,7 @@ MODEL is a run folder, a checkpoint folder, a .safetensors file, or the name of 
 
 example: foresight watch drc33-20m --levels builtin/test --index 7 --gif solved.gif"""
 CELL = 24  # pixels of the animation's side of a cell
+FRAME_SECONDS = 0.07  # of an Atari step, which is four frames of a sixtieth
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,9 @@ def main(arguments: list[str]) -> None:
     from foresight.experiments.agents import load_agents
 
     agent = load_agents(options.model, options.levels)[0]
+    if agent.config.is_on_host:
+        watch_episode(agent, options)
+        return
     level, record = choose_level(agent, options)
     seen = replay(agent.env, level, record.actions[0], jax.random.key(0))
     if sys.stdout.isatty() and not options.quiet:
@@ -62,6 +66,22 @@ def main(arguments: list[str]) -> None:
     print(f"level {level}: {verdict} in {record.steps[0]} steps, score {record.score[0]:.2f}")
     if options.gif:
         write_animation(agent.env.name, seen, options.gif)
+        print(f"animation in {options.gif}")
+
+
+def watch_episode(agent: "Agent", options: Watch) -> None:
+    """Play an episode of a game on the host, up to the cap; its pictures can be had as an animation alone."""
+    from foresight.evaluation.solve import PlaySettings
+    from foresight.experiments.evaluate import evaluate_episodes
+
+    seen, number = [], options.index or 0
+    settings = PlaySettings(options.cap, options.think)
+    record = evaluate_episodes(agent, settings, 1, number, 1, lambda finished: None, seen.append).record
+    print(f"{agent.env.name}, episode {number}: score {record.score[0]:g} in {record.steps[0]} steps")
+    if options.gif:
+        from foresight.envs.gif import write_gif
+
+        write_gif(options.gif, np.concatenate(seen), FRAME_SECONDS)
         print(f"animation in {options.gif}")
 
 

@@ -99,6 +99,17 @@ def test_the_paper_preset_holds_the_numbers_of_the_appendix():
     assert (paper.steps, paper.env.caps) == (1e9, (120, 120))
 
 
+def test_atari_has_the_papers_cap_and_sizes_that_fit_games_on_the_host():
+    paper = preset("paper", "atari")
+    assert paper.env == EnvSettings(levels="", caps=(27_000, 27_000))
+    assert (paper.learn, paper.net) == (PRESETS["paper"]().learn, PRESETS["paper"]().net)
+    usual = preset("default", "atari")
+    assert usual.learn == replace(PRESETS["default"]().learn, lanes=128)
+    for config in (paper, usual):
+        assert 5_000 < config.chunk * config.learn.frames_per_round <= 10_000
+    assert [preset("default", domain).is_on_host for domain in ("atari", "minipacman")] == [True, False]
+
+
 def test_the_a3c_preset_learns_from_each_unroll_once_at_once():
     learn = PRESETS["a3c"]().learn
     assert learn.gradient_steps_per_round == 1

@@ -1,14 +1,17 @@
 """A run on games of the host: kept in its folder, gone on with, and nothing left running."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from foresight.errors import ForesightError
-from foresight.experiments.config import EnvSettings, NetSettings, RunConfig
+from foresight.experiments.agents import start_from
+from foresight.experiments.build import build_host_env
+from foresight.experiments.config import DeviceSettings, EnvSettings, NetSettings, RunConfig
 from foresight.experiments.metrics import read_metrics
-from foresight.experiments.train_host import run_host_training
+from foresight.experiments.train_host import run_host_training, to_host_records
 from foresight.experiments.weights import load_weights
 from foresight.learning.settings import LearnSettings
 from tests.learning.host_corridor import HostCorridor, living_actors
@@ -47,6 +50,48 @@ def test_settings_that_a_run_on_the_host_cannot_have_are_refused(tmp_path):
         train(tmp_path, RunConfig(learn=LearnSettings(non_finite="skip")))
     with pytest.raises(ForesightError, match=r"--minibatch games \(4\), but corridor was made with 8"):
         train(tmp_path, RunConfig(learn=LearnSettings(lanes=8, minibatch=4)))
+    with pytest.raises(ForesightError, match="--coordinator: games on the host train in one process"):
+        train(tmp_path, devices=DeviceSettings(coordinator="localhost:1"))
+    with pytest.raises(ForesightError, match="--devices 2: what is played on the host is learned from on one"):
+        train(tmp_path, devices=DeviceSettings(devices=2))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_record_tells_of_episodes_only_where_some_ended_and_of_nothing_solved():
+    names = "tally/episodes tally/solved tally/score tally/steps loss parts/policy parts/value parts/entropy"
+    names += " parts/auxiliary gradient_norm learning_rate skipped"
+    silent = {name: np.zeros(2, np.float32) for name in names.split()}
+    told = silent | {"tally/episodes": np.array([1.0, 3.0]), "tally/score": np.array([8.0, 12.0])}
+    (record,) = to_host_records(CONFIG, 0, 2, told)
+    assert (record["steps"], record["episodes"], record["score"], record["length"]) == (256, 4, 5, 0)
+    (record,) = to_host_records(CONFIG, 0, 2, silent)
+    assert (record["episodes"], record["score"], record["length"], record["loss"]) == (0, None, None, 0)
+    assert "solved" not in record
+
+
+def test_a_run_on_the_host_starts_from_the_weights_of_another(tmp_path):
+    parent = train(tmp_path / "parent").state.net
+    still = replace(CONFIG, learn=replace(SMALL, learning_rate=0.0))
+    child = train(tmp_path / "child", still, start_from=start_from(tmp_path / "parent", still)).state.net
+    np.testing.assert_array_equal(child.weights, parent.weights)
+
+
+@pytest.mark.parametrize(
+    ("env", "caps", "message"),
+    [
+        ((), (9, 9), "which Atari game.*--env game=NAME, one of: alien, asteroids, breakout, mspacman, upndown"),
+        (("game=pong",), (9, 9), "no Atari game 'pong'; there are: alien, asteroids, breakout, mspacman, upndown"),
+        (("game={}",), (9, 9), "no Atari game"),
+        (("game=alien", "batch=3"), (9, 9), "no setting 'batch'; there are: game, clip_rewards"),
+        (("game=alien", "clip_rewards=often"), (9, 9), "clip_rewards is 'often'; atari/alien expects true or false"),
+        (("game=alien", "noop_starts=-1"), (9, 9), "noop_starts is -1"),
+        (("game=alien", "noop_starts=true"), (9, 9), "noop_starts is True"),
+        (("game=alien",), (5, 9), "--caps 5 9: the emulator cuts all episodes at one length"),
+    ],
+)
+def test_games_that_cannot_be_made_are_refused_by_name(env, caps, message):
+    with pytest.raises(ForesightError, match=message):
+        build_host_env(RunConfig("atari", env=EnvSettings(levels="", caps=caps, env=env)), batch=1)
 
 
 @pytest.mark.extra

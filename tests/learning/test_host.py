@@ -43,6 +43,25 @@ def test_a_trajectory_is_what_was_played(net):
     np.testing.assert_array_equal(second.trajectory.starts[:, 0], first.trajectory.starts[:, -1])
 
 
+def test_a_lost_life_is_an_end_to_learn_from_but_not_a_game_to_count(net):
+    class Lives(HostCorridor):
+        """Every second end is that of a game; the others are lost lives."""
+
+        ends = 0
+
+        def step(self, actions):
+            step = super().step(actions)
+            self.ends = self.ends + self.finished
+            self.finished = self.finished & (self.ends % 2 == 0)
+            return step
+
+    env = Lives(batch=4)
+    _, played = play(env, net, sit_down(env, net, seed=1), 40, jax.random.key(0))
+    ends = (played.trajectory.terminated | played.trajectory.truncated).sum(axis=1)
+    assert int(played.tally.episodes) == (ends // 2).sum() > 0
+    np.testing.assert_array_equal(played.trajectory.starts[:, 1:].sum(axis=1), ends)
+
+
 def test_the_corridor_is_learned_from_actor_threads(net):
     with actors(HostCorridor, net, SMALL, seed=(0,)) as exchange:
         assert living_actors() == ["actor-0", "actor-1"]

@@ -15,6 +15,7 @@ COMMANDS = {
     "evaluate": "how well an agent plays a set of levels",
     "watch": "see an agent play a level, in the terminal or as an animation",
     "plot": "learning curves of runs",
+    "compare": "what runs came to, side by side in a table",
     "play": "play a domain yourself in the terminal",
     "params": "the paper's table of parameter counts beside ours",
     "bench": "measure speed on this machine",

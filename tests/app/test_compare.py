@@ -1,0 +1,96 @@
+"""`foresight compare`: runs side by side, on the way and at the end."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from foresight.experiments.config import EnvSettings, NetSettings, RunConfig
+from tests.app.small_runs import status_of
+from tests.app.test_plot import write_run
+
+SMALL = EnvSettings(levels="", env=("size=8", "obstacles=[1,2]", "sides=[1,2]"))
+VIN = RunConfig(domain="gridworld", env=SMALL, net=NetSettings(net="vin"))
+CNN = replace(VIN, net=NetSettings(net="cnn", features=4, net_set=("hidden=8",)))
+
+
+def write_evaluation(folder: str, *solved_percents: float) -> None:
+    entries = [
+        {"think": 0, "solved_percent": percent, "score_mean": 0.5, "levels": 1000} for percent in solved_percents
+    ]
+    with open(f"{folder}/evaluation.json", "w") as file:
+        json.dump([*entries, {"think": 2, "solved_percent": 0.0, "score_mean": 0.0, "levels": 1000}], file)
+
+
+def rows_of(capsys, *words: str) -> list[dict]:
+    assert status_of(["compare", *words, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)["rows"]
+
+
+def test_a_row_tells_the_first_record_the_way_and_the_end(tmp_path, capsys):
+    run = write_run(tmp_path / "vin", VIN, 0.1, records=6)
+    (row,) = rows_of(capsys, run, "--at", "3e3", "7e3")
+    assert (row["label"], row["domain"], row["seeds"], row["steps"]) == ("VIN", "gridworld", 1, 6000)
+    assert (row["first"], row["last"]) == (pytest.approx(0.1), pytest.approx(0.6))
+    assert row["at"] == [{"steps": 3000.0, "value": pytest.approx(0.3)}, {"steps": 7000.0, "value": None}]
+    assert (row["tested"], row["tested_on"]) == (None, None)
+
+
+def test_parameters_are_those_of_one_agent(tmp_path, capsys):
+    run = write_run(tmp_path / "vin", replace(VIN, seeds=2), 0.1)
+    assert rows_of(capsys, run)[0]["parameters"] == 19_721  # the paper's 19,978 with eight actions instead of nine
+
+
+def test_seeds_and_their_evaluations_are_averaged_without_thinking_steps(tmp_path, capsys):
+    run = write_run(tmp_path / "vin", replace(VIN, seeds=2), 0.1)
+    write_evaluation(run, 80.0, 90.0)
+    (row,) = rows_of(capsys, run)
+    assert (row["first"], row["last"]) == (pytest.approx(0.075), pytest.approx(0.45))
+    assert (row["tested"], row["tested_on"]) == (pytest.approx(0.85), 1000)
+
+
+def test_runs_are_pooled_and_their_evaluations_too(tmp_path, capsys):
+    runs = [write_run(tmp_path / str(seed), replace(VIN, seed=seed), 0.1) for seed in range(2)]
+    for run, percent in zip(runs, (40.0, 50.0), strict=True):
+        write_evaluation(run, percent)
+    other = write_run(tmp_path / "cnn", CNN, 0.05)
+    rows = rows_of(capsys, *runs, other)
+    assert [(row["label"], row["seeds"], row["tested"]) for row in rows] == [("VIN", 2, 0.45), ("CNN", 1, None)]
+
+
+def test_the_table_for_people_is_markdown(tmp_path, capsys):
+    run = write_run(tmp_path / "vin", VIN, 0.1)
+    write_evaluation(run, 97.5)
+    assert status_of(["compare", f"ours={run}", "--at", "3000"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "| network | domain | parameters | seeds | steps | first | at 3,000 | last | tested |",
+        "|---|---|---|---|---|---|---|---|---|",
+        "| ours | gridworld | 19,721 | 1 | 6,000 | 10.0 % | 30.0 % | 60.0 % | 97.5 % of 1,000 |",
+    ]
+
+
+def test_another_field_is_told_as_it_is_and_tested_by_its_score(tmp_path, capsys):
+    run = write_run(tmp_path / "vin", VIN, 0.1)
+    metrics = tmp_path / "vin" / "metrics.jsonl"
+    metrics.write_text(metrics.read_text().replace("solved", "score"))
+    write_evaluation(run, 97.5)
+    assert status_of(["compare", run]) == 0
+    assert capsys.readouterr().out.splitlines()[-1].endswith("| 0.10 | 0.60 | 0.50 of 1,000 |")
+
+
+@pytest.mark.parametrize("content", ["{", "3", '[{"solved": 3}]'])
+def test_an_evaluation_that_is_none_is_refused(tmp_path, capsys, content):
+    run = write_run(tmp_path / "vin", VIN, 0.1)
+    (tmp_path / "vin" / "evaluation.json").write_text(content)
+    assert status_of(["compare", run]) == 2
+    assert "evaluation.json is not what `foresight evaluate --json` prints" in capsys.readouterr().err
+
+
+def test_no_run_at_all_is_refused(capsys):
+    assert status_of(["compare"]) == 2
+    assert "give at least one run folder" in capsys.readouterr().err
+
+
+def test_help_shows_examples(capsys):
+    assert status_of(["compare", "--help"]) == 0
+    assert "foresight compare runs/drc runs/vin runs/cnn" in capsys.readouterr().out

@@ -2,11 +2,14 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import pytest
 
 from foresight.experiments.checkpoints import read_checkpoint, steps_in
@@ -26,22 +29,24 @@ class Seen(NamedTuple):
     state: dict[str, bytes]  # weights, optimiser, games, memories, keys and counters at the end
 
 
-def train(folder: Path, words: str, order: dict, **environment: str) -> Seen:
-    """Train in a process of its own."""
+def begin(folder: Path, words: str, order: dict, **environment: str) -> subprocess.Popen:
+    """Start a process that trains."""
     command = [sys.executable, "-m", "tests.experiments.witnessed", json.dumps(order), *words.split()]
-    ended = subprocess.run(
-        [*command, "--out", str(folder)],
-        cwd=ROOT,
-        env=os.environ | {"PYTHONHASHSEED": "random"} | environment,
-        capture_output=True,
-        text=True,
-        check=False,
+    pipe, environment = subprocess.PIPE, os.environ | {"PYTHONHASHSEED": "random"} | environment
+    return subprocess.Popen(
+        [*command, "--out", str(folder)], cwd=ROOT, env=environment, stdout=pipe, stderr=pipe, text=True
     )
-    assert ended.returncode == 0, ended.stderr
+
+
+def train(folder: Path, words: str, order: dict, **environment: str) -> Seen:
+    """Train in a process of its own, to the end."""
+    process = begin(folder, words, order, **environment)
+    output, errors = process.communicate()
+    assert process.returncode == 0, errors
     last = folder / "checkpoints" / str(steps_in(folder / "checkpoints")[0])
     files = read_checkpoint(last).contents
     state = {f"{file}: {name}": x.tobytes() for file in files for name, x in files[file].arrays.items()}
-    return Seen(ended.stdout.splitlines()[-1], (folder / "metrics.jsonl").read_bytes(), state)
+    return Seen(output.splitlines()[-1], (folder / "metrics.jsonl").read_bytes(), state)
 
 
 def check_that_it_repeats(folder: Path, words: str, watching: str, witness: bool, **environment: str) -> Seen:
@@ -63,13 +68,18 @@ def check_that_it_repeats(folder: Path, words: str, watching: str, witness: bool
     return first
 
 
-def test_the_same_seed_gives_the_same_run_in_any_process(tmp_path):
-    quick = {
+@pytest.fixture
+def quickly(tmp_path) -> dict[str, str]:
+    """An environment in which programs are compiled fast, and once."""
+    return {
         "XLA_FLAGS": "--xla_backend_optimization_level=0",
         "JAX_COMPILATION_CACHE_DIR": str(tmp_path / "cache"),
         "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
     }
-    check_that_it_repeats(tmp_path, SMALL, "", witness=False, **quick)
+
+
+def test_the_same_seed_gives_the_same_run_in_any_process(tmp_path, quickly):
+    check_that_it_repeats(tmp_path, SMALL, "", witness=False, **quickly)
     assert read_metrics(tmp_path / "first")[-1]["steps"] == 480
 
 
@@ -80,3 +90,32 @@ def test_the_same_seed_gives_the_same_million_steps_in_three_processes(tmp_path)
     assert train(tmp_path / "third", FULL, {"witness": True}, XLA_FLAGS="") == first
     alone = train(tmp_path / "alone", FULL, {"witness": False}, XLA_FLAGS="")
     assert alone[1:] == first[1:], "the witness changes nothing"
+
+
+@pytest.mark.soak
+def test_the_real_trainer_killed_at_20_random_moments_ends_the_same(tmp_path, quickly):
+    words = f"{SMALL} --steps 40000 --save-every 0.05 --quiet"
+    uninterrupted = train(tmp_path / "uninterrupted", words, {}, **quickly)
+    random, kills = np.random.default_rng(0), 0
+    for folder in map(str, range(20)):
+        if kills < 20:
+            statuses = [kill_at_random(tmp_path / folder, words, random, quickly) for _ in range(4)]
+            kills += statuses.count(-signal.SIGKILL)
+            assert train(tmp_path / folder, words, {}, **quickly)[1:] == uninterrupted[1:]
+    assert kills >= 20
+
+
+def kill_at_random(folder: Path, words: str, random: np.random.Generator, environment: dict[str, str]) -> int:
+    """Start a trainer on a run and kill it at a random moment; its exit status."""
+    process = begin(folder, words, {}, **environment)
+    while process.poll() is None and not is_owned_by(folder, process.pid):
+        time.sleep(0.01)
+    time.sleep(random.uniform(0, 8))
+    process.kill()
+    process.communicate()
+    return process.returncode
+
+
+def is_owned_by(folder: Path, process: int) -> bool:
+    """Whether that process is the one that trains in `folder`."""
+    return (folder / "lock").exists() and f'"pid": {process},' in (folder / "lock").read_text()

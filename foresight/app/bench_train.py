@@ -72,10 +72,9 @@ def format_report(document: dict[str, Any]) -> str:
     lines += [f"left out: {':'.join(map(str, list(row.values())[:-1]))}: {row['why']}" for row in document["left_out"]]
     for path, parts in document.get("stages", {}).items():
         lines.append(f"{path}: " + ", ".join(f"{name} {ms:.2f} ms" for name, ms in parts.items()) + " per update")
-    lines.append(
-        f"efficiency is against a large matrix product's {document['matmul_tflops']:.3g} TFLOP/s; "
-        f"device memory used at most {document['memory_mb']} MB"
-    )
+    lines.append(f"efficiency is against a large matrix product's {document['matmul_tflops']:.3g} TFLOP/s")
+    if document["memory_mb"] is not None:
+        lines.append(f"device memory used at most {document['memory_mb']:,} MB")
     return "\n".join(lines)
 
 

@@ -21,11 +21,11 @@ from foresight.experiments.bench_programs import (
     filled,
     obstacle_of_memory,
     out_of_memory,
+    uneventful,
 )
 from foresight.experiments.parameters import DOMAINS
 from foresight.nets import KINDS, make
 from foresight.nets.base import Net
-from foresight.types import Trajectory
 
 BATCHES = (1, 4, 16, 64, 256, 1024, 4096)
 PATIENCE = 4  # a run that would take this many times the seconds allowed is not begun
@@ -100,25 +100,11 @@ def trained(net: Net, pictures: Array) -> Net:
 
     def loss(net: Net) -> Array:
         logits, values = forward(net, pictures)
-        own = jax.vmap(net.auxiliary_loss)(pictures, logits[:, :-1], uneventful(*logits.shape))
+        batch, frames, actions = logits.shape
+        own = jax.vmap(net.auxiliary_loss)(pictures, logits[:, :-1], uneventful(batch, frames - 1, actions))
         return jnp.mean(logits**2) + jnp.mean(values**2) + jnp.mean(own)
 
     return jax.grad(loss)(net)
-
-
-def uneventful(batch: int, frames: int, actions: int) -> Trajectory:
-    """Trajectories on which nothing happens, for losses that want them."""
-    steps = (batch, frames - 1)
-    return Trajectory(
-        memory=(),
-        observations=jnp.zeros((batch, frames), jnp.uint8),
-        starts=jnp.zeros((batch, frames), bool),
-        actions=jnp.zeros(steps, jnp.int32),
-        logits=jnp.zeros((*steps, actions)),
-        rewards=jnp.zeros(steps),
-        terminated=jnp.zeros(steps, bool),
-        truncated=jnp.zeros(steps, bool),
-    )
 
 
 PROGRAMS = {"forward": forward, "trained": trained}

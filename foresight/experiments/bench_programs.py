@@ -11,6 +11,7 @@ import numpy as np
 from jax import Array
 
 from foresight.errors import ForesightError
+from foresight.types import Memory, Trajectory
 
 Key = TypeVar("Key", bound=Hashable)
 MOST_WORKERS = 16
@@ -107,3 +108,17 @@ def filled(tree: Any) -> Any:
         return jnp.asarray(0.05 * random.standard_normal(leaf.shape, np.float32), leaf.dtype)
 
     return jax.tree.map(fill, tree)
+
+
+def uneventful(batch: int, steps: int, actions: int, memory: Memory = (), board: tuple[int, ...] = ()) -> Trajectory:
+    """Trajectories [B, T] on which nothing happens; `memory` [B, ...] goes before, observations are `board`s of 0."""
+    return Trajectory(
+        memory=memory,
+        observations=jnp.zeros((batch, steps + 1, *board), jnp.uint8),
+        starts=jnp.zeros((batch, steps + 1), bool),
+        actions=jnp.zeros((batch, steps), jnp.int32),
+        logits=jnp.zeros((batch, steps, actions)),
+        rewards=jnp.zeros((batch, steps)),
+        terminated=jnp.zeros((batch, steps), bool),
+        truncated=jnp.zeros((batch, steps), bool),
+    )

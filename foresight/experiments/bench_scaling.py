@@ -23,6 +23,7 @@ from foresight.experiments.bench_programs import (
     filled,
     memory_needed,
     obstacle_of_memory,
+    uneventful,
 )
 from foresight.experiments.bench_sizes import Size, Sweep, describe
 from foresight.learning.loss import loss
@@ -83,27 +84,13 @@ def inputs_of(case: Case, features: int, dtype: str) -> tuple[Net, Trajectory]:
 
     def build(key: Array) -> tuple[Net, Trajectory]:
         net = make("drc", "sokoban", board.picture_shape, board.actions, key, **settings)
-        return net, uneventful(net, board, size)
+        memory = jax.tree.map(lambda x: jnp.broadcast_to(x, (size.minibatch, *x.shape)), net.initial_memory())
+        return net, uneventful(size.minibatch, size.unroll, board.actions, memory, (size.board, size.board))
 
     several = jax.eval_shape(jax.vmap(build), jax.random.split(jax.random.key(0), size.seeds))
     if size.seeds > 1:
         return several
     return jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape[1:], leaf.dtype), several)
-
-
-def uneventful(net: Net, board: Sokoban, size: Size) -> Trajectory:
-    """Trajectories on which nothing happens, [B, T]."""
-    frames, steps = (size.minibatch, size.unroll + 1), (size.minibatch, size.unroll)
-    return Trajectory(
-        memory=jax.tree.map(lambda x: jnp.broadcast_to(x, (size.minibatch, *x.shape)), net.initial_memory()),
-        observations=jnp.zeros((*frames, size.board, size.board), jnp.uint8),
-        starts=jnp.zeros(frames, bool),
-        actions=jnp.zeros(steps, jnp.int32),
-        logits=jnp.zeros((*steps, board.actions)),
-        rewards=jnp.zeros(steps),
-        terminated=jnp.zeros(steps, bool),
-        truncated=jnp.zeros(steps, bool),
-    )
 
 
 def board_of(side: int) -> Sokoban:

@@ -172,8 +172,14 @@ def measure(
             "rows": [one.row(rate) for one in running],
             "left_out": left_out,
             "matmul_tflops": rate / 1e12,
-            "memory_mb": (jax.devices()[0].memory_stats() or {}).get("peak_bytes_in_use", 0) // 2**20,
+            "memory_mb": memory_used(),
         }
+
+
+def memory_used() -> int | None:
+    """Most megabytes of the device's memory in use so far, by all that ran; a CPU does not tell."""
+    used = (jax.devices()[0].memory_stats() or {}).get("peak_bytes_in_use")
+    return None if used is None else used // 2**20
 
 
 def stages_of(document: dict[str, Any], base: RunConfig) -> dict[str, dict[str, float]]:

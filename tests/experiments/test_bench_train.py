@@ -76,6 +76,7 @@ def test_the_command_writes_every_round_and_reports(tmp_path, capsys, small, mon
     assert set(document["stages"]["xla"]) == {"playing", "gradient", "optimiser"}
     assert "timed 1 of 2" in told.err
     assert "optimiser" in command.format_report(document)
+    assert "used at most 2,000 MB" in command.format_report(document | {"memory_mb": 2000})
 
 
 def test_cases_take_turns_and_those_that_cannot_run_are_left_out(small, monkeypatch):

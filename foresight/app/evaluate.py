@@ -16,13 +16,15 @@ if TYPE_CHECKING:
     from foresight.experiments.agents import Agent
     from foresight.experiments.evaluate import Evaluation
 
-EXAMPLES = """Play every level of a set once and count those solved; of Atari, play episodes and tell the mean score.
+EXAMPLES = """Play every level of a set once and count those solved; of Atari and MiniPacman, play episodes and
+tell the mean score.
 
 MODEL is a run folder, a checkpoint folder, a .safetensors file, or the name of a shipped agent.
 
 examples:
   foresight evaluate runs/drc --levels unfiltered-valid --think 0,1,2,4,8,10
   foresight evaluate runs/quick --levels builtin/tiny-test --out played.npz --json
+  foresight evaluate runs/gridworld --limit 10000
   foresight evaluate runs/breakout --limit 32 --sample"""
 
 Flag = FlagCreatePairsOff[bool]
@@ -87,7 +89,7 @@ def main(arguments: list[str]) -> None:
     agents = load_agents(options.model, options.levels, options.best)
     levels, rows, passes = level_count(agents[0], options.limit), [], []
     if not options.json:
-        print(SCORE_HEADING if agents[0].config.is_on_host else SOLVED_HEADING)
+        print(SCORE_HEADING if agents[0].config.is_scored else SOLVED_HEADING)
     for agent, think, evaluation in evaluations(agents, thinking, levels, options):
         rows.append(row(agent, evaluation, options))
         if options.out:
@@ -110,7 +112,7 @@ def evaluations(
     for agent in agents:
         for think in thinking:
             settings = PlaySettings(options.cap or usual_cap(agent), think, not options.sample)
-            what = "episodes" if agent.config.is_on_host else "levels"
+            what = "episodes" if agent.config.is_scored else "levels"
             with counting_bar(f"{what}, {think} thinking steps", levels) as show:
                 evaluation = evaluate(agent, settings, levels, options.seed, options.batch, show)
             yield agent, think, evaluation

@@ -88,8 +88,10 @@ def read_labelled(words: tuple[str, ...]) -> list[Labelled]:
 
 
 def usual_field(runs: list[Labelled]) -> str:
-    """`solved`, or `score` if there is a run that does not tell it: in Atari nothing can be solved."""
-    return "solved" if all("solved" in record for run in runs for record in run.records[:1]) else "score"
+    """`solved`, or `score` if there is a run in which nothing can be solved."""
+    from foresight.experiments.config import SCORED
+
+    return "score" if any(run.run.config["domain"] in SCORED for run in runs) else "solved"
 
 
 def curves_by_label(runs: list[Labelled], field: str) -> dict[str, list["Curve"]]:

@@ -187,7 +187,7 @@ def trainer_of(settings: RunConfig) -> tuple[Callable[..., "Outcome"], str]:
         return run_host_training, "score"
     from foresight.experiments.train import run_training
 
-    return run_training, "solved"
+    return run_training, "score" if settings.is_scored else "solved"
 
 
 def default_folder(settings: RunConfig) -> Path:

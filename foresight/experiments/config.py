@@ -15,6 +15,7 @@ from foresight.learning.settings import LearnSettings
 
 Domain = Literal["sokoban", "boxworld", "minipacman", "gridworld", "atari"]
 ON_HOST = ("atari",)  # domains whose games do not run on the device that learns
+SCORED = ("atari", "minipacman")  # domains in which nothing is ever solved: the score says how well they are played
 Kind = Literal["drc", "lstm", "cnn", "resnet", "vin", "atreec", "i2a"]
 PRINTED = {"resnet": "ResNet", "atreec": "ATreeC"}  # the others are abbreviations, in capitals
 
@@ -97,6 +98,11 @@ class RunConfig:
     def is_on_host(self) -> bool:
         """True where the games run beside the device, so that actor threads must play them."""
         return self.domain in ON_HOST
+
+    @property
+    def is_scored(self) -> bool:
+        """True where the score says how well an agent plays, and not the share of levels solved."""
+        return self.domain in SCORED
 
     @property
     def rounds(self) -> int:

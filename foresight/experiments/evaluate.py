@@ -43,7 +43,10 @@ def evaluate(
     batch = batch or BATCH.get(jax.default_backend(), 1024)
     begun = time.perf_counter()
     record = solve(agent.env, agent.net, numbers, settings, jax.random.key(seed), batch, on_progress)
-    return Evaluation(summarise(record, settings.think, time.perf_counter() - begun), record)
+    summary = (summarise_scores if agent.config.is_scored else summarise)(
+        record, settings.think, time.perf_counter() - begun
+    )
+    return Evaluation(summary, record)
 
 
 def evaluate_episodes(

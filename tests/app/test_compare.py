@@ -74,7 +74,7 @@ def test_another_field_is_told_as_it_is_and_tested_by_its_score(tmp_path, capsys
     metrics = tmp_path / "vin" / "metrics.jsonl"
     metrics.write_text(metrics.read_text().replace("solved", "score"))
     write_evaluation(run, 97.5)
-    assert status_of(["compare", run]) == 0
+    assert status_of(["compare", run, "--field", "score"]) == 0
     assert capsys.readouterr().out.splitlines()[-1].endswith("| 0.10 | 0.60 | 0.50 of 1,000 |")
 
 

@@ -140,6 +140,26 @@ def test_a_domain_without_an_end_of_levels_wants_a_limit(tmp_path, capsys, monke
     assert "gridworld makes levels without end: say how many to play with --limit" in capsys.readouterr().err
 
 
+def test_a_domain_without_an_end_of_levels_is_played_on_the_first_of_them(tmp_path, capsys, monkeypatch):
+    use_linear_networks(monkeypatch)
+    config = RunConfig(domain="gridworld", env=EnvSettings(env=("size=8", "sides=[1,2]", "obstacles=[1,2]")))
+    write_weights(tmp_path / "g.safetensors", config)
+    (row,) = report(capsys, str(tmp_path / "g.safetensors"), "--limit", "5", "--cap", "9")
+    assert (row["levels"], row["cap"], row["set"]) == (5, 9, None)
+    assert row["solved_percent"] == 20 * row["solved"]
+
+
+def test_minipacman_is_told_by_its_score(tmp_path, capsys, monkeypatch):
+    use_linear_networks(monkeypatch)
+    write_weights(tmp_path / "m.safetensors", RunConfig(domain="minipacman"))
+    words = [str(tmp_path / "m.safetensors"), "--limit", "3", "--cap", "9"]
+    (row,) = report(capsys, *words)
+    assert (row["episodes"], "solved" in row) == (3, False)
+    assert row["score_least"] <= row["score_mean"] <= row["score_most"]
+    assert status_of(["evaluate", *words]) == 0
+    assert capsys.readouterr().out.splitlines()[0].split()[:4] == ["seed", "think", "episodes", "score"]
+
+
 def test_the_batch_size_changes_no_number(model, capsys):
     def counts(batch: str) -> list[tuple]:
         rows = report(capsys, model, "--sample", "--cap", "20", "--batch", batch)

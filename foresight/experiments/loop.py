@@ -1,6 +1,7 @@
 """The host's loop around compiled chunks of training: log, watch, save, stop cleanly, go on bit for bit."""
 
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -19,6 +20,8 @@ from foresight.experiments.keeper import Keeper, SaveOptions, check_room
 from foresight.experiments.metrics import Record, records_per_row
 from foresight.experiments.runs import Run, Say, find_together, open_together
 from foresight.experiments.sinks import OpenSink
+
+SLOW = 10.0  # seconds that somebody who stops a run may have to wait for
 
 State = Any
 Metrics = Any  # a tree of arrays [R, ...]: R rows that cover the chunk's updates evenly
@@ -79,7 +82,7 @@ def train_in_chunks(
         with closing(Keeper(run, trainer.weights, options, checkpoint, sinks)) as keeper:
             with interrupts.writing:  # a first checkpoint also shows that the disk takes them
                 keeper.save(checked(state, keeper), trainer.updates_done(state))
-            state = keep_training(state, trainer, keeper, interrupts, total_updates, on_chunk)
+            state = keep_training(state, telling_if_slow(trainer, say), keeper, interrupts, total_updates, on_chunk)
     updates = trainer.updates_done(state)
     if updates >= total_updates:
         return Outcome(state, updates, keeper.last_good, None, f"done: {updates} updates, saved in {keeper.last_good}")
@@ -123,6 +126,21 @@ def keep_training(
         if stop:
             break
     return state
+
+
+def telling_if_slow(trainer: Trainer, say: Say) -> Trainer:
+    """The trainer, and a sentence once if its chunks are so long that a signal is obeyed late."""
+    taken = []  # seconds of each chunk; the first one compiles
+
+    def chunk(state: State) -> tuple[State, Metrics]:
+        began = time.monotonic()
+        result = jax.block_until_ready(trainer.chunk(state))
+        taken.append(time.monotonic() - began)
+        if len(taken) == 2 and taken[1] > SLOW and is_writer():
+            say(f"a chunk takes {taken[1]:.0f} s, and a signal is obeyed after it: smaller chunks save sooner")
+        return result
+
+    return trainer._replace(chunk=chunk)
 
 
 def how_to_go_on(folder: Path) -> str:

@@ -3,7 +3,9 @@
 import json
 import shutil
 import signal
+import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import jax
@@ -108,6 +110,19 @@ def test_a_signal_saves_what_was_done_and_says_how_to_go_on(tmp_path):
     assert "the same command goes on" in outcome.message
     assert signal.getsignal(signal.SIGTERM) is before
     assert load_weights(tmp_path).step == 9
+
+
+def test_chunks_that_take_long_are_told_of_once(tmp_path, monkeypatch):
+    said, now = [], [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+
+    def chunk(state, seconds):
+        now[0] += 60.0 if int(state.updates) == 0 else seconds  # the first one compiles
+        return toy.chunk(state)
+
+    for seconds in (9.0, 11.0):
+        train(tmp_path / str(seconds), functions={"chunk": partial(chunk, seconds=seconds)}, say=said.append)
+    assert said == ["a chunk takes 11 s, and a signal is obeyed after it: smaller chunks save sooner"]
 
 
 def spoiled(at: int, spoil: Callable) -> Callable:

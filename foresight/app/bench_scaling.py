@@ -40,11 +40,11 @@ def main(arguments: list[str]) -> None:
     document = together([read_record(path) for path in options.records]) if options.records else measured(options)
     if options.out:
         write_record(options.out, document)
-    if options.picture:
+    print(json.dumps(document, indent=1) if options.json else format_tables(document))
+    if options.picture:  # last: should it fail, the result is there
         from foresight.experiments.figures import plot_scaling  # needs an extra, so only where it is asked for
 
         plot_scaling(document, options.picture)
-    print(json.dumps(document, indent=1) if options.json else format_tables(document))
 
 
 def measured(options: BenchScaling) -> dict[str, Any]:

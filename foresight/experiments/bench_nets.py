@@ -14,13 +14,14 @@ from jax import Array
 
 from foresight.errors import ForesightError
 from foresight.experiments.bench_programs import (
+    TOO_LARGE,
     compile_all,
     compiling_workers,
     default_dtype,
     device,
     filled,
+    is_out_of_memory,
     obstacle_of_memory,
-    out_of_memory,
     uneventful,
 )
 from foresight.experiments.parameters import DOMAINS
@@ -129,7 +130,7 @@ class Bench:
         self.dtype = dtype
         self.deadline = time.monotonic() + budget
         self.before: dict[Program, tuple[int, float]] = {}  # the last batch that was run, and its seconds
-        self.too_large: set[Program] = set()  # those that a batch did not fit
+        self.failed: set[Program] = set()  # those that could not be run at the last batch
         self.nets: dict[Pair, Net] = {}  # filled with numbers
 
     def measure(self, chosen: Sequence[Pair], batch: int) -> list[Measurement]:
@@ -137,7 +138,7 @@ class Bench:
         programs = [Program(*pair, name) for pair in chosen for name in PROGRAMS]
         timings = {program: Timing(None, note) for program in programs if (note := self.obstacle(program, batch))}
         lowerings = {program: partial(self.lower, program, batch) for program in programs if program not in timings}
-        compiled = compile_all(lowerings, lambda program, why: timings.update({program: Timing(None, why)}))
+        compiled = compile_all(lowerings, lambda program, why: timings.update({program: self.fail(program, why)}))
         for program in list(compiled):
             timings[program] = self.run(program, compiled.pop(program), batch)  # popped, so that its memory is free
         return [self.measurement(pair, batch, timings) for pair in chosen]
@@ -146,8 +147,8 @@ class Bench:
         """Why a program is not to be begun, if so."""
         if time.monotonic() > self.deadline:
             return OUT_OF_TIME
-        if program in self.too_large:
-            return "a smaller batch did not fit into memory"
+        if program in self.failed:
+            return "a smaller batch could not be run"
         last_batch, last_seconds = self.before.get(program, (batch, 0.0))
         expected = last_seconds * batch / last_batch
         return f"a run would take about {expected:.0f} s" if expected > PATIENCE * self.seconds else ""
@@ -164,8 +165,7 @@ class Bench:
     def run(self, program: Program, compiled: Any, batch: int) -> Timing:
         """See that a program fits, and time it."""
         if obstacle := obstacle_of_memory(compiled):
-            self.too_large.add(program)
-            return Timing(None, obstacle)
+            return self.fail(program, obstacle)
         if time.monotonic() > self.deadline:
             return Timing(None, OUT_OF_TIME)
         pair = (program.net, program.domain)
@@ -176,10 +176,16 @@ class Bench:
             pictures = jnp.broadcast_to(one, (batch, *one.shape[1:]))  # gigabytes of new numbers would take minutes
             timing = time_runs(lambda: compiled(self.nets[pair], pictures), self.seconds)
         except jax.errors.JaxRuntimeError as error:
-            self.too_large.add(program)
-            return Timing(None, out_of_memory(error))
+            if not is_out_of_memory(error):
+                raise
+            return self.fail(program, TOO_LARGE)
         self.before[program] = (batch, timing.seconds)
         return timing
+
+    def fail(self, program: Program, why: str) -> Timing:
+        """No time for a program that cannot be run; it will not be tried with more."""
+        self.failed.add(program)
+        return Timing(None, why)
 
     def measurement(self, pair: Pair, batch: int, timings: dict[Program, Timing]) -> Measurement:
         """What is known of one network."""

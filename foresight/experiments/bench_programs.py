@@ -15,6 +15,7 @@ from foresight.types import Memory, Trajectory
 
 Key = TypeVar("Key", bound=Hashable)
 MOST_WORKERS = 16
+TOO_LARGE = "does not fit into memory"
 
 
 def device() -> str:
@@ -55,7 +56,7 @@ def compile_all(
         try:
             compiled[key] = finished(lowered, future)
         except jax.errors.JaxRuntimeError as error:
-            left_out(key, out_of_memory(error))
+            left_out(key, TOO_LARGE if is_out_of_memory(error) else f"does not compile: {str(error).splitlines()[0]}")
     return compiled
 
 
@@ -64,15 +65,14 @@ def finished(lowered: Any, future: Future) -> Any:
     try:
         return future.result()
     except jax.errors.JaxRuntimeError as error:
-        out_of_memory(error)
+        if not is_out_of_memory(error):
+            raise
         return lowered.compile()
 
 
-def out_of_memory(error: Exception) -> str:
-    """What to say of an error that means too little memory; any other is raised."""
-    if "RESOURCE_EXHAUSTED" not in str(error):
-        raise error
-    return "does not fit into memory"
+def is_out_of_memory(error: Exception) -> bool:
+    """Whether an error of the device or its compiler means too little memory."""
+    return "RESOURCE_EXHAUSTED" in str(error)
 
 
 def obstacle_of_memory(compiled: Any) -> str | None:

@@ -87,7 +87,7 @@ def test_programs_that_do_not_fit_are_left_out_and_larger_batches_not_compiled(m
     row, larger = measure([("drc", "boxworld")], (1, 2), unroll=2, seconds=0.01)
     assert row.forward is None
     assert "GiB" in row.note
-    assert larger.note.startswith("forward: a smaller batch did not fit")
+    assert larger.note.startswith("forward: a smaller batch could not be run")
 
 
 def test_what_cannot_be_measured_is_refused():

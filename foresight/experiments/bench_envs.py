@@ -5,7 +5,6 @@ and prints the same JSON document as `foresight bench envs --json`.
 """
 
 import json
-import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -20,6 +19,7 @@ from foresight.envs import DOMAINS, make
 from foresight.envs.base import Env, Playing, advance_each, start_each
 from foresight.errors import ForesightError
 from foresight.experiments.bench_peers import measure_peers
+from foresight.experiments.bench_programs import device
 from foresight.levels import LevelSet, open_set
 
 WORK = ("rules", "observe", "paint")  # each includes the ones before
@@ -43,12 +43,6 @@ class Measurement:
 def default_batches() -> tuple[int, ...]:
     """Batch sizes that suit the device."""
     return CPU_BATCHES if jax.default_backend() == "cpu" else DEVICE_BATCHES
-
-
-def device() -> str:
-    """The device in words."""
-    first = jax.devices()[0]
-    return f"{os.cpu_count()} CPU cores" if first.platform == "cpu" else first.device_kind
 
 
 def measure_all(

@@ -71,9 +71,9 @@ def compile_for_long() -> None:
 def obey(order: dict) -> int:
     """In the trainer: train, as told.
 
-    `kill_at`: the disk kills at that operation; `signal_at`: it sends [operation, signal]; `slow`: seconds that a chunk
-    takes; `compile`: the first chunk compiles for long; `evaluate`: seconds after each chunk. Of the last two the file
-    FOLDER.busy tells when they have begun.
+    `kill_at`: the disk kills at that operation; `signal_at`: it sends [operation, signal, how often]; `slow`: seconds
+    that a chunk takes; `compile`: the first chunk compiles for long; `evaluate`: seconds after each chunk. Of the last
+    two the file FOLDER.busy tells when they have begun.
     """
     import jax
 
@@ -88,8 +88,14 @@ def obey(order: dict) -> int:
     if order.get("kill_at") is not None:
         files.disk = deadly_disk(order["kill_at"])
     if order.get("signal_at") is not None:
-        at, number = order["signal_at"]
-        files.disk = failing(at, lambda name, arguments: os.kill(os.getpid(), number), half=False)
+        at, number, times = order["signal_at"]
+
+        def interrupt(name, arguments):
+            for _ in range(times):
+                os.kill(os.getpid(), number)
+                time.sleep(0.1 * (times - 1))  # long enough to be left in, if anybody wanted to
+
+        files.disk = failing(at, interrupt, half=False)
     busy = Path(order["folder"] + ".busy")
 
     def chunk(state):

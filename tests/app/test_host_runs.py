@@ -86,13 +86,24 @@ def test_evaluation_tells_of_episodes_their_scores_and_the_interval(finished, tm
     assert [line.split()[:3] for line in lines] == [["0", "0", "5"], ["0", "2", "5"]]
 
 
-def test_one_episode_is_told_without_an_interval_and_the_cap_cuts_it(finished, capsys):
+def test_one_episode_is_told_without_an_interval(finished, capsys):
     out, _ = finished
-    assert status_of(["evaluate", str(out), "--limit", "1", "--cap", "1"]) == 0
+    assert status_of(["evaluate", str(out), "--limit", "1"]) == 0
     assert capsys.readouterr().out.splitlines()[1].split()[:3] == ["0", "0", "1"]
-    assert status_of(["evaluate", str(out), "--limit", "1", "--cap", "1", "--json"]) == 0
-    (row,) = json.loads(capsys.readouterr().out)
-    assert (row["ci95"], row["steps_mean"]) == (None, 1.0)
+    assert status_of(["evaluate", str(out), "--limit", "1", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)[0]["ci95"] is None
+
+
+def test_the_cap_cuts_episodes(finished, tmp_path):
+    out, _ = finished
+
+    def steps(*words: str) -> np.ndarray:
+        path = tmp_path / "played.npz"
+        assert status_of(["evaluate", str(out), "--limit", "12", "--out", str(path), *words]) == 0
+        return np.load(path, allow_pickle=False)["steps"][0]
+
+    assert np.array_equal(steps("--cap", "2"), np.minimum(steps(), 2))
+    assert steps().max() > 2
 
 
 def test_evaluation_wants_a_limit_and_no_levels(finished, capsys):

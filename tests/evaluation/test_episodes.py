@@ -1,6 +1,7 @@
 """Episodes on the host: each game plays its share, as the policy says, and the record replays."""
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -59,8 +60,19 @@ def test_the_record_replays(net, greedy):
         episode, taken = np.where(env.finished, episode + batch, episode), np.where(env.finished, 0, taken)
 
 
-@pytest.mark.parametrize("think", [0, 3])
-def test_greedy_play_takes_the_likeliest_action_after_looking_so_often_at_the_first_picture(net, think):
+class Fickle(Running):
+    """Likes another action at every look."""
+
+    def recur(self, memory, features):
+        return memory + 1, memory
+
+    def read(self, features, told):
+        return jnp.cos(told[:3] * jnp.arange(1.0, 4.0)), told[0]
+
+
+@pytest.mark.parametrize("think", [0, 1, 3])
+def test_greedy_play_takes_the_likeliest_action_after_looking_so_often_at_the_first_picture(think):
+    net = Fickle(jax.random.key(0))
     record = play_episodes(HostCorridor(1), net, 4, PlaySettings(CAP, think), seed=2)
     env = HostCorridor(1)
     picture, memory, start, played = env.reset(2)[0], net.initial_memory(), True, []

@@ -21,6 +21,7 @@
 // H and W are compile-time constants; D, N, T are not. 32 channels.
 
 #include <cuda_bf16.h>
+#include <cuda_fp16.h>
 #include <cuda_runtime.h>
 #include <stdint.h>
 
@@ -44,7 +45,9 @@ constexpr int kMine = 14;                        // slots of a thread, for one c
 constexpr int kPoolPitch = kGates * 2 + 32;      // bytes; 32 to spare spread the rows over the banks
 constexpr int kForwardSteps = 36;                // of 16 inner terms: 9 taps * 64 channels
 constexpr int kBackwardSteps = 72;               // 9 taps * 128 gates
-constexpr int kGroup = 4, kGroups = 9, kAhead = 3;  // steps are issued in groups, weights kept for three groups
+constexpr int kGroup = 3, kGroups = 12;          // a module-tick's product goes by groups of steps
+constexpr int kRing = 6, kGroupBytes = 12288;    // groups of weights on chip at a time, and the size of each
+constexpr int kPending = 2;                      // groups under way while the next is issued
 static_assert(kH * kAcross <= kSlots, "the board has more slots than the kernel");
 
 __device__ __forceinline__ float tanh_of(float x) {
@@ -62,15 +65,22 @@ __device__ __forceinline__ float2 unpack(uint32_t v) {
   return __bfloat1622float2(*reinterpret_cast<bf162*>(&v));
 }
 
+// Gates are stored as half floats: near 1 they are eight times finer than bfloat16, and 1 - f matters.
+__device__ __forceinline__ uint32_t pack_gates(float a, float b) {
+  __half2 v = __floats2half2_rn(a, b);
+  return *reinterpret_cast<uint32_t*>(&v);
+}
+__device__ __forceinline__ float2 unpack_gates(uint32_t v) { return __half22float2(*reinterpret_cast<__half2*>(&v)); }
+
 // d (64 rows by 112 slots, spread over four warps) gets a (64 x 16) times b (16 x 112, in shared memory), added or not.
-__device__ __forceinline__ void multiply(float (&d)[kSlots / 2], const uint4& a, uint64_t b, bool add) {
+__device__ __forceinline__ void multiply(float (&d)[kSlots / 2], uint64_t a, uint64_t b, bool add) {
   asm volatile(
-      "{\n.reg .pred add;\nsetp.ne.b32 add, %61, 0;\nwgmma.mma_async.sync.aligned.m64n112k16.f32.bf16.bf16 {"
+      "{\n.reg .pred add;\nsetp.ne.b32 add, %58, 0;\nwgmma.mma_async.sync.aligned.m64n112k16.f32.bf16.bf16 {"
       "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, "
       "%14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, "
       "%28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, "
-      "%42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55 "
-      "}, {%56, %57, %58, %59}, %60, add, 1, 1, 0;\n}"
+      "%42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55"
+      "}, %56, %57, add, 1, 1, 0, 0;\n}"
       : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), "+f"(d[8]),
         "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), "+f"(d[16]),
         "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), "+f"(d[24]),
@@ -78,12 +88,12 @@ __device__ __forceinline__ void multiply(float (&d)[kSlots / 2], const uint4& a,
         "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]), "+f"(d[40]),
         "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]), "+f"(d[48]),
         "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55])
-      : "r"(a.x), "r"(a.y), "r"(a.z), "r"(a.w), "l"(b), "r"((int)add));
+      : "l"(a), "l"(b), "r"((int)add));
 }
 __device__ __forceinline__ void begin_products() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 __device__ __forceinline__ void commit_products() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
-template <int kPending>
-__device__ __forceinline__ void await_products() { asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kPending) : "memory"); }
+template <int kMore>
+__device__ __forceinline__ void await_products() { asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kMore) : "memory"); }
 // What threads have written to shared memory becomes visible to the tensor cores; a barrier follows.
 __device__ __forceinline__ void publish() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 // Accumulators of products under way stay where they are.
@@ -91,6 +101,85 @@ __device__ __forceinline__ void hold(float (&d)[kSlots / 2]) {
 #pragma unroll
   for (int i = 0; i < kSlots / 2; ++i) asm volatile("" : "+f"(d[i])::"memory");
 }
+
+// Loads that stay where they are written: before the products under which they travel.
+__device__ __forceinline__ uint4 ask(const uint4* p) {
+  uint4 v;
+  asm volatile("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(p));
+  return v;
+}
+__device__ __forceinline__ uint2 ask(const uint2* p) {
+  uint2 v;
+  asm volatile("ld.global.nc.v2.u32 {%0, %1}, [%2];" : "=r"(v.x), "=r"(v.y) : "l"(p));
+  return v;
+}
+__device__ __forceinline__ uint32_t ask(const uint32_t* p) {
+  uint32_t v;
+  asm volatile("ld.global.nc.u32 %0, [%1];" : "=r"(v) : "l"(p));
+  return v;
+}
+
+__device__ __forceinline__ uint32_t shared_address(const void* p) { return static_cast<uint32_t>(__cvta_generic_to_shared(p)); }
+// Barriers in shared memory, on which copies report their bytes and threads their arrival.
+__device__ __forceinline__ void prepare_barrier(uint32_t barrier, int arrivals) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+__device__ __forceinline__ void expect_bytes(uint32_t barrier, int bytes) {
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
+}
+__device__ __forceinline__ void load_bulk(uint32_t to, const void* from, int bytes, uint32_t barrier) {
+  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to), "l"(from), "r"(bytes), "r"(barrier) : "memory");
+}
+__device__ __forceinline__ void wait(uint32_t barrier, int parity) {
+  asm volatile(
+      "{\n.reg .pred done;\nWAIT_%=:\nmbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n@!done bra WAIT_%=;\n}" ::"r"(barrier), "r"(parity) : "memory");
+}
+
+// Weights on their way from L2: a ring of groups of steps. A thread of either team, in turn, fills it in the order of
+// use, some groups ahead; each warp says when it is done with a group. A module-tick goes round twice, so that places and parities are known
+// when compiling.
+struct Ring {
+  uint32_t data, full, empty;                    // addresses in shared memory
+  __device__ __forceinline__ Ring(unsigned char* memory) : data(shared_address(memory)), full(data + kRing * kGroupBytes), empty(full + kRing * 8) {}
+  static constexpr int kBytes = kRing * (kGroupBytes + 16), kLead = kRing - kPending - 1;
+  __device__ __forceinline__ void prepare() const {
+    for (int place = 0; place < kRing; ++place) {
+      prepare_barrier(full + place * 8, 1);
+      prepare_barrier(empty + place * 8, kThreads / 32);
+    }
+  }
+  __device__ __forceinline__ void ask(int place, const unsigned char* from) const {
+    expect_bytes(full + place * 8, kGroupBytes);
+    load_bulk(data + place * kGroupBytes, from, kGroupBytes, full + place * 8);
+  }
+  __device__ __forceinline__ void start(const unsigned char* here) const {
+    for (int group = 0; group < kLead; ++group) ask(group, here + group * kGroupBytes);
+  }
+  // After group `group` has been issued: the group that comes `kLead` later takes the place of one that all are done with.
+  __device__ __forceinline__ void go_on(int group, const unsigned char* here, const unsigned char* next, bool first, bool last) const {
+    const int coming = group + kLead, place = coming % kRing;
+    if (threadIdx.x != coming % 2 * 128 || (coming >= kGroups && last)) return;
+    if (!first || group + kLead >= kRing) wait(empty + place * 8, (group + 2 * kGroups + kLead - kRing) % kGroups / kRing);
+    ask(place, coming < kGroups ? here + coming * kGroupBytes : next + (coming - kGroups) * kGroupBytes);
+  }
+  __device__ __forceinline__ void await(int group) const { wait(full + group % kRing * 8, group / kRing); }
+  __device__ __forceinline__ void release(int group) const {
+    if (threadIdx.x % 32 == 0) asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(empty + group % kRing * 8) : "memory");
+  }
+  // 64 rows by 16 terms: tiles of 8 rows follow each other, eight terms on is 1,024 bytes on
+  __device__ __forceinline__ uint64_t operand(int group, int step) const {
+    return (uint64_t)(128 / 16) << 32 | (uint64_t)(1024 / 16) << 16 | ((data + group % kRing * kGroupBytes + step * 4096) >> 4);
+  }
+};
+
+// A stretch of shared memory to global memory, by one thread, while others go on; then: it has been read; all is there.
+__device__ __forceinline__ void store_bulk(void* to, const void* from, int bytes) {
+  asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(to), "r"(shared_address(from)), "r"(bytes) : "memory");
+  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
+__device__ __forceinline__ void await_reading() { asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory"); }
+__device__ __forceinline__ void await_storing() { asm volatile("cp.async.bulk.wait_group 0;" ::: "memory"); }
 
 // How wgmma finds an operand: 8 slots * 16 bytes are a tile, tiles follow each other, eight channels on is a plane on.
 __device__ __forceinline__ uint64_t operand(uint32_t address) {
@@ -116,7 +205,7 @@ struct Add { __device__ float operator()(float a, float b) const { return a + b;
 struct Max { __device__ float operator()(float a, float b) const { return fmaxf(a, b); } };
 
 struct ForwardArgs {
-  const uint4* weights;    // [S, D, 36, 8 warps, 32 lanes] x 16 bytes
+  const unsigned char* weights;  // [S, D, 36 steps, 2 teams, 2, 64 rows, 8] in bfloat16
   const bf16* pool;        // [S, D, 64, 128], columns (channel, gate)
   const float* c_initial;  // [S, D, cells, F]
   const bf16* h_initial;
@@ -129,8 +218,9 @@ struct ForwardArgs {
   bf16* h_last;
   uint2* gates;            // [B, T, N, D, 14, 256] x 4 gates
   float* cells;            // [B, T, N, D, 14, 256], before each tick
-  bf16* hiddens;           // [B, T, N + 1, D, cells, F], before the first tick and after each
+  unsigned char* hiddens;  // [B, T, N + 1, D, planes], before the first tick and after each
   uint32_t* peaks;         // [B, T, N + 1, D, 256]: which of a thread's slots hold the channel's maximum; from bit 16, how many there are
+  float* pooled;           // [B, T, N + 1, D, max 32 and mean 32]
   int batch_per_weights, D, N, T;
 };
 
@@ -138,7 +228,7 @@ struct ForwardShared {
   unsigned char* hidden;   // [2][D][planes]: a tick reads one and writes the other
   float* cell;             // [D][14][threads]
   float4* injected;        // [D][32] x 4 gates
-  float* pooled;           // [4][max 32, mean 32]
+  float* pooled;           // [D][max 32, mean 32]
   uint32_t* peaks;         // [D][threads]
   unsigned char* pool;     // [D][64][pitch]
   int D;
@@ -146,7 +236,7 @@ struct ForwardShared {
 };
 
 // A thread's part of a new hidden state: into the planes, and its maximum, mean and peaks over the board.
-__device__ __forceinline__ void settle(const Place& at, const ForwardShared& s, const bf16 (&h)[kMine], int which, int d, float* pooled) {
+__device__ __forceinline__ void settle(const Place& at, const ForwardShared& s, const bf16 (&h)[kMine], int which, int d) {
   unsigned char* mine = s.state(which, d) + at.channel / 8 * kPlane + (kMargin + at.slot(0)) * 16 + at.channel % 8 * 2;
   float top = -1e30f, sum = 0;
 #pragma unroll
@@ -166,17 +256,17 @@ __device__ __forceinline__ void settle(const Place& at, const ForwardShared& s, 
 #pragma unroll
   for (int step = 1; step < 32; step = step == 2 ? 16 : step * 2) count += __shfl_xor_sync(~0u, count, step);
   s.peaks[d * kThreads + threadIdx.x] = peaks | count << 16;
-  if (threadIdx.x % 4 == 0 && at.half == 0) pooled[at.channel] = top, pooled[kF + at.channel] = sum * (1.0f / kCells);
+  if (threadIdx.x % 4 == 0 && at.half == 0) s.pooled[d * 64 + at.channel] = top, s.pooled[d * 64 + kF + at.channel] = sum * (1.0f / kCells);
 }
 
 // injected[d] = pool weights^T (max, mean); a barrier before and after.
-__device__ __forceinline__ void inject(const ForwardShared& s, int d, const float* pooled) {
+__device__ __forceinline__ void inject(const ForwardShared& s, int d) {
   int pair = threadIdx.x / 4, part = threadIdx.x % 4;  // of columns, of rows
   const unsigned char* weights = s.pool + (d * 64 + part) * kPoolPitch + pair * 4;
   float2 total = {0, 0};
 #pragma unroll
   for (int k = 0; k < 64; k += 4) {
-    float v = __bfloat162float(__float2bfloat16(pooled[k + part]));
+    float v = __bfloat162float(__float2bfloat16(s.pooled[d * 64 + k + part]));
     float2 w = unpack(*reinterpret_cast<const uint32_t*>(weights + k * kPoolPitch));
     total.x = fmaf(v, w.x, total.x), total.y = fmaf(v, w.y, total.y);
   }
@@ -195,11 +285,11 @@ __device__ __forceinline__ void load_state(const Place& at, const ForwardShared&
       mine[i] = h[where];
       s.cell[(d * kMine + i) * kThreads + threadIdx.x] = c[where];
     }
-    settle(at, s, mine, which, d, s.pooled + d * 64);
+    settle(at, s, mine, which, d);
   }
   publish();
   __syncthreads();
-  for (int d = 0; d < s.D; ++d) inject(s, d, s.pooled + d * 64);
+  for (int d = 0; d < s.D; ++d) inject(s, d);
   __syncthreads();
 }
 
@@ -212,17 +302,17 @@ __device__ __forceinline__ void copy_hidden(const unsigned char* planes, bf16* t
   }
 }
 
-// A group of steps' weights into registers.
-template <int kStride>
-__device__ __forceinline__ void fetch(uint4 (&a)[kGroup], const uint4* weights, int group) {
-#pragma unroll
-  for (int step = 0; step < kGroup; ++step) a[step] = __ldg(weights + (group * kGroup + step) * kStride);
+// What the backward pass wants to know of a hidden state.
+__device__ __forceinline__ void save_hidden(const ForwardArgs& args, const Place& at, const ForwardShared& s, int which, int d, size_t tick) {
+  if (!threadIdx.x) await_reading(), store_bulk(args.hiddens + tick * kHidden, s.state(which, d), kHidden);
+  args.peaks[tick * kThreads + at.granule()] = s.peaks[d * kThreads + threadIdx.x];
+  if (threadIdx.x < 64) args.pooled[tick * 64 + threadIdx.x] = s.pooled[d * 64 + threadIdx.x];
 }
 
 template <bool kSave>
 __device__ __forceinline__ void update_module(const ForwardArgs& args, const Place& at, const ForwardShared& s,
                                               const float (&acc)[kSlots / 2], int which, int d, const uint2 (&inputs)[kMine],
-                                              size_t tick, size_t tick_after, float* pooled) {
+                                              size_t tick) {
   const bool upper = at.half;
   const float4 inj = s.injected[d * kF + at.channel];
   bf16 h[kMine];
@@ -248,12 +338,11 @@ __device__ __forceinline__ void update_module(const ForwardArgs& args, const Pla
       if (kSave) {
         size_t where = (tick * kMine + i) * kThreads + at.granule();
         args.cells[where] = before;
-        args.gates[where] = make_uint2(pack(f, in), pack(o, g));
+        args.gates[where] = make_uint2(pack_gates(f, in), pack_gates(o, g));
       }
     }
   }
-  settle(at, s, h, 1 - which, d, pooled);
-  if (kSave) args.peaks[tick_after * kThreads + at.granule()] = s.peaks[d * kThreads + threadIdx.x];
+  settle(at, s, h, 1 - which, d);
 }
 
 template <bool kSave>
@@ -262,25 +351,28 @@ __global__ void __launch_bounds__(kThreads, 1) forward(ForwardArgs args) {
   const int D = args.D, N = args.N, T = args.T, warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   ForwardShared s;
   s.D = D;
-  s.hidden = memory;
+  s.hidden = memory + Ring::kBytes;
   s.cell = reinterpret_cast<float*>(s.hidden + 2 * D * kHidden);
   s.injected = reinterpret_cast<float4*>(s.cell + D * kMine * kThreads);
   s.pooled = reinterpret_cast<float*>(s.injected + D * kF);
-  s.peaks = reinterpret_cast<uint32_t*>(s.pooled + 4 * 64);
+  s.peaks = reinterpret_cast<uint32_t*>(s.pooled + D * 64);
   s.pool = reinterpret_cast<unsigned char*>(s.peaks + D * kThreads);
   const size_t b = blockIdx.x, which_net = b / args.batch_per_weights, state = (size_t)D * kCells * kF;
+  const Ring ring(memory);
+  if (!threadIdx.x) ring.prepare();
   const Place at(warp * 4 + lane / 4 % 4, lane / 16);
   for (int i = threadIdx.x; i < 2 * D * kHidden / 16; i += kThreads) reinterpret_cast<uint4*>(s.hidden)[i] = make_uint4(0, 0, 0, 0);
   const uint4* pool = reinterpret_cast<const uint4*>(args.pool + which_net * D * 64 * kGates);
   for (int i = threadIdx.x; i < D * 64 * 16; i += kThreads) *reinterpret_cast<uint4*>(s.pool + i / 16 * kPoolPitch + i % 16 * 16) = pool[i];
 
-  const uint4* weights = args.weights + (which_net * D * kForwardSteps * 8 + warp) * 32 + lane;
-  const uint32_t hidden = static_cast<uint32_t>(__cvta_generic_to_shared(s.hidden)) + kMargin * 16;
+  __syncthreads();
+  const unsigned char* weights = args.weights + which_net * D * kGroups * kGroupBytes;
+  if (!threadIdx.x) ring.start(weights);
+  const uint32_t hidden = shared_address(s.hidden) + kMargin * 16;
   const bf16* inputs_here = args.inputs + at.channel * 4;
-  uint4 a[kAhead][kGroup];
-  fetch<256>(a[0], weights, 0), fetch<256>(a[1], weights, 1);
+  const int team = warp / 4;                     // 64 gates each
 
-  int which = 0, turn = 0;                       // buffer of the states before a tick; parity of module-ticks
+  int which = 0;                                 // buffer of the states before a tick
   for (int t = 0; t < T; ++t) {
     const size_t step = b * T + t;
     const bool start = args.starts[step];
@@ -288,54 +380,52 @@ __global__ void __launch_bounds__(kThreads, 1) forward(ForwardArgs args) {
       load_state(at, s, which, start ? args.c_initial + which_net * state : args.c_memory + b * state,
                  start ? args.h_initial + which_net * state : args.h_memory + b * state);
     if (kSave)
-      for (int d = 0; d < D; ++d) {
-        copy_hidden(s.state(which, d), args.hiddens + (step * (N + 1) * D + d) * kCells * kF);
-        args.peaks[(step * (N + 1) * D + d) * kThreads + at.granule()] = s.peaks[d * kThreads + threadIdx.x];
-      }
+      for (int d = 0; d < D; ++d) save_hidden(args, at, s, which, d, step * (N + 1) * D + d);
     for (int n = 0; n < N; ++n, which = 1 - which) {
-      for (int d = 0; d < D; ++d, turn ^= 1) {
+      for (int d = 0; d < D; ++d) {
         uint2 inputs[kMine];
-#pragma unroll
-        for (int i = 0; i < kMine; ++i)
-          inputs[i] = __ldg(reinterpret_cast<const uint2*>(inputs_here + ((step * kCells + at.cell(i)) * D + d) * kGates));
         const uint64_t own = operand(hidden + (which * D + d) * kHidden);
         const uint64_t below = operand(hidden + (d ? (1 - which) * D + d - 1 : which * D + D - 1) * kHidden);
-        const uint4* here = weights + d * kForwardSteps * 256;
-        const uint4* next = weights + (d + 1 < D ? d + 1 : 0) * kForwardSteps * 256;
-        const size_t tick = (step * N + n) * D + d, tick_after = (step * (N + 1) + n + 1) * D + d;
         float acc[kSlots / 2];
 #pragma unroll
         for (int group = 0; group < kGroups; ++group) {
+          ring.await(group);
           hold(acc);
           begin_products();
 #pragma unroll
           for (int i = 0; i < kGroup; ++i) {     // the first half of the steps: the module's own state; then the one below
             const int k = group * kGroup + i, tap = k % 18 / 2, quarter = k % 2;
-            multiply(acc, a[group % kAhead][i], (k < 18 ? own : below) + (tap_offset(tap) * 16 + quarter * 2 * kPlane) / 16, k > 0);
+            multiply(acc, ring.operand(group, i) + team * 2048 / 16, (k < 18 ? own : below) + (tap_offset(tap) * 16 + quarter * 2 * kPlane) / 16, k > 0);
           }
           commit_products();
           hold(acc);
-          if (group == 0 && (n || d)) {          // while the tensor cores work: what the last module-tick left to do
+          if (group == 1 && (n || d)) {          // while the tensor cores work: what the last module-tick left to do
             const int last = d ? d - 1 : D - 1;
-            inject(s, last, s.pooled + (turn ^ 1) * 64);
+            inject(s, last);
+            if (kSave) save_hidden(args, at, s, d ? 1 - which : which, last, (step * (N + 1) + (d ? n + 1 : n)) * D + last);
             if (D == 1) __syncthreads();         // it is wanted at the end of this very module-tick
-            if (kSave)
-              copy_hidden(s.state(d ? 1 - which : which, last),
-                          args.hiddens + ((step * (N + 1) + (d ? n + 1 : n)) * D + last) * kCells * kF);
           }
-          if (group + 1 < kGroups) await_products<1>(); else await_products<0>();
-          if (group + 2 < kGroups) fetch<256>(a[(group + 2) % kAhead], here, group + 2);
-          else fetch<256>(a[(group + 2) % kAhead], next, group + 2 - kGroups);
+          if (group >= 2 && group < 9)           // what the observation adds, two loads at a time
+#pragma unroll
+            for (int i = group * 2 - 4; i < group * 2 - 2; ++i)
+              inputs[i] = ask(reinterpret_cast<const uint2*>(inputs_here + ((step * kCells + at.cell(i)) * D + d) * kGates));
+          if (group + 1 < kGroups) await_products<kPending>(); else await_products<0>();
+          if (group >= kPending) ring.release(group - kPending);
+          ring.go_on(group, weights + d * kGroups * kGroupBytes, weights + (d + 1 < D ? d + 1 : 0) * kGroups * kGroupBytes,
+                     !t && !n && !d, t == T - 1 && n == N - 1 && d == D - 1);
+          if (group + 1 == kGroups)
+#pragma unroll
+            for (int done = kGroups - kPending; done < kGroups; ++done) ring.release(done);
         }
         hold(acc);
-        update_module<kSave>(args, at, s, acc, which, d, inputs, tick, tick_after, s.pooled + turn * 64);
+        update_module<kSave>(args, at, s, acc, which, d, inputs, (step * N + n) * D + d);
         publish();
         __syncthreads();  // the new h_d and its pooled values are there
       }
     }
-    inject(s, D - 1, s.pooled + (turn ^ 1) * 64);
+    inject(s, D - 1);
     copy_hidden(s.state(which, D - 1), args.top + step * kCells * kF);
-    if (kSave) copy_hidden(s.state(which, D - 1), args.hiddens + ((step * (N + 1) + N) * D + D - 1) * kCells * kF);
+    if (kSave) save_hidden(args, at, s, which, D - 1, (step * (N + 1) + N) * D + D - 1);
     __syncthreads();
   }
   for (int d = 0; d < D; ++d) {
@@ -344,10 +434,11 @@ __global__ void __launch_bounds__(kThreads, 1) forward(ForwardArgs args) {
     for (int i = 0; i < kMine; ++i)
       if (at.is_cell(i)) args.c_last[b * state + ((size_t)d * kCells + at.cell(i)) * kF + at.channel] = s.cell[(d * kMine + i) * kThreads + threadIdx.x];
   }
+  if (kSave && !threadIdx.x) await_storing();
 }
 
 struct BackwardArgs {
-  const uint4* weights;    // [S, D, 72, 4 warps, 32 lanes] x 16 bytes
+  const unsigned char* weights;  // [S, D, 72 steps, 2, 64 rows, 8] in bfloat16
   const bf16* pool;        // [S, D, 64, 128]
   const uint2* gates;
   const float* cells;
@@ -356,7 +447,8 @@ struct BackwardArgs {
   const bf16* d_top;       // [B, T, cells, F]
   const float* d_c_last;   // [B, D, cells, F]
   const float* d_h_last;
-  bf16* dz;                // [B, T, N, D, cells, 128], columns (channel, gate)
+  unsigned char* dz;       // [B, T, N, D, 16 planes], columns (channel, gate)
+  float* dz_sums;          // [B, T, N, D, 128], over the board
   float* d_c_memory;       // [B, D, cells, F]
   float* d_h_memory;
   float* d_c_initial;      // [B, D, cells, F], per trajectory
@@ -371,35 +463,29 @@ struct BackwardShared {
   float* d_hidden;
   float* sums;             // [2 halves][128], of dz over slots
   float* d_pooled;         // [64]
-  unsigned char* pool;     // [D][64][pitch]
 };
 
 // What the forward pass left for one module-tick, of one thread.
 struct Kept {
   uint2 gates[kMine];
   float cells[kMine];
-  uint32_t peaks;                                // of h_d before the tick
-  __device__ __forceinline__ void fetch(const BackwardArgs& args, size_t tick, size_t tick_before) {
-#pragma unroll
-    for (int i = 0; i < kMine; ++i) {
-      gates[i] = __ldg(args.gates + (tick * kMine + i) * kThreads + threadIdx.x);
-      cells[i] = __ldg(args.cells + (tick * kMine + i) * kThreads + threadIdx.x);
-    }
-    peaks = __ldg(args.peaks + tick_before * kThreads + threadIdx.x);
+  __device__ __forceinline__ void fetch(const BackwardArgs& args, size_t tick, int i) {
+    const size_t where = (tick * kMine + i) * kThreads + threadIdx.x;
+    gates[i] = ask(args.gates + where);
+    cells[i] = __uint_as_float(ask(reinterpret_cast<const uint32_t*>(args.cells) + where));
   }
 };
 
-// d_h and d_c of one module-tick -> dz, in shared and global memory; d_c becomes that of the cell before the tick.
-__device__ __forceinline__ void through_gates(const BackwardArgs& args, const Place& at, const BackwardShared& s, int d,
-                                              size_t tick, const Kept& kept) {
+// d_h and d_c of one module-tick -> dz, in shared memory; d_c becomes that of the cell before the tick.
+__device__ __forceinline__ void through_gates(const Place& at, const BackwardShared& s, int d, const Kept& kept,
+                                              const float (&d_hidden)[kMine]) {
   float4 columns = {0, 0, 0, 0};
   unsigned char* mine = s.dz + at.channel / 2 * kPlane + (kMargin + at.slot(0)) * 16 + at.channel % 2 * 8;
-  uint2* out = reinterpret_cast<uint2*>(args.dz + tick * kCells * kGates) + at.channel;
 #pragma unroll
   for (int i = 0; i < kMine; ++i) {
     const int slot = (d * kMine + i) * kThreads + threadIdx.x;
-    float dc = s.d_cell[slot], dh = s.d_hidden[slot], before = kept.cells[i];
-    float2 fi = unpack(kept.gates[i].x), og = unpack(kept.gates[i].y);
+    float dc = s.d_cell[slot], dh = d_hidden[i], before = kept.cells[i];
+    float2 fi = unpack_gates(kept.gates[i].x), og = unpack_gates(kept.gates[i].y);
     float f = fi.x, in = fi.y, o = og.x, g = og.y;
     float squashed = tanh_of(fmaf(f, before, in * g));
     dc = fmaf(dh * o, 1 - squashed * squashed, dc);
@@ -408,7 +494,6 @@ __device__ __forceinline__ void through_gates(const BackwardArgs& args, const Pl
     if (!at.is_cell(i)) continue;
     uint2 packed = make_uint2(pack(df, di), pack(d_o, dg));
     *reinterpret_cast<uint2*>(mine + i / 2 * 128 + i % 2 * 16) = packed;
-    out[at.cell(i) * kF] = packed;
     columns.x += df, columns.y += di, columns.z += d_o, columns.w += dg;
   }
 #pragma unroll
@@ -419,21 +504,23 @@ __device__ __forceinline__ void through_gates(const BackwardArgs& args, const Pl
   if (threadIdx.x % 4 == 0) reinterpret_cast<float4*>(s.sums)[at.half * kF + at.channel] = columns;
 }
 
-// d_pooled = pool weights . column sums of dz
-__device__ __forceinline__ void gradient_of_pooled(const BackwardShared& s, int d) {
-  int k = threadIdx.x / 4, part = threadIdx.x % 4;
-  const unsigned char* weights = s.pool + (d * 64 + k) * kPoolPitch;
+// d_pooled = pool weights . column sums of dz; a thread has a quarter of a row of the weights.
+__device__ __forceinline__ void gradient_of_pooled(const BackwardShared& s, const uint4 (&row)[4]) {
+  const int part = threadIdx.x % 4;
   float total = 0;
 #pragma unroll
-  for (int i = 0; i < 16; ++i) {
-    int pair = i * 4 + part;
-    float2 one = reinterpret_cast<const float2*>(s.sums)[pair], two = reinterpret_cast<const float2*>(s.sums)[64 + pair];
-    float2 w = unpack(*reinterpret_cast<const uint32_t*>(weights + pair * 4));
-    total = fmaf(one.x + two.x, w.x, fmaf(one.y + two.y, w.y, total));
+  for (int i = 0; i < 4; ++i) {
+    const uint32_t words[4] = {row[i].x, row[i].y, row[i].z, row[i].w};
+#pragma unroll
+    for (int k = 0; k < 4; ++k) {
+      const int pair = (i * 4 + part) * 4 + k;
+      float2 one = reinterpret_cast<const float2*>(s.sums)[pair], two = reinterpret_cast<const float2*>(s.sums)[64 + pair], w = unpack(words[k]);
+      total = fmaf(one.x + two.x, w.x, fmaf(one.y + two.y, w.y, total));
+    }
   }
   total += __shfl_xor_sync(~0u, total, 1);
   total += __shfl_xor_sync(~0u, total, 2);
-  if (!part) s.d_pooled[k] = total;
+  if (!part) s.d_pooled[threadIdx.x / 4] = total;
 }
 
 // Each team keeps its sums for its own slots, in acc from `kFirst` on, and hands those for the other half to the other.
@@ -443,17 +530,20 @@ __device__ __forceinline__ void hand_over(const BackwardShared& s, const float (
   for (int i = 0; i < 28; ++i) s.exchange[i * kThreads + (threadIdx.x ^ 128)] = acc[28 - kFirst + i];
 }
 
-// Both teams' sums and the gradient of the pooled values: d_h of the module below and of the module itself.
+// Both teams' sums and the gradient of the pooled values: d_h of the module itself, which waits in shared memory, and
+// of the module below, whose turn is next.
 template <int kFirst>
-__device__ __forceinline__ void pass_on(const Place& at, const BackwardShared& s, const float (&acc)[kSlots / 2], int d, int below, uint32_t peaks) {
+__device__ __forceinline__ void pass_on(const Place& at, const BackwardShared& s, const float (&acc)[kSlots / 2], int d, int below, uint32_t peaks,
+                                        float (&d_hidden)[kMine]) {
   const float to_top = s.d_pooled[at.channel] / (float)(peaks >> 16), to_all = s.d_pooled[kF + at.channel] * (1.0f / kCells);
 #pragma unroll
   for (int i = 0; i < kMine; ++i) {
     const int e = i / 2 * 4 + i % 2;             // rows of the product: the module below; 8 further on, its own
     float lower = acc[kFirst + e] + s.exchange[e * kThreads + threadIdx.x];
     float own = acc[kFirst + e + 2] + s.exchange[(e + 2) * kThreads + threadIdx.x];
-    s.d_hidden[(d * kMine + i) * kThreads + threadIdx.x] = own + to_all + (peaks >> i & 1 ? to_top : 0);
-    s.d_hidden[(below * kMine + i) * kThreads + threadIdx.x] += lower;
+    own += to_all + (peaks >> i & 1 ? to_top : 0);
+    d_hidden[i] = lower + (below == d ? own : s.d_hidden[(below * kMine + i) * kThreads + threadIdx.x]);
+    s.d_hidden[(d * kMine + i) * kThreads + threadIdx.x] = own;
   }
 }
 
@@ -461,18 +551,21 @@ __global__ void __launch_bounds__(kThreads, 1) backward(BackwardArgs args) {
   extern __shared__ __align__(128) unsigned char memory[];
   const int D = args.D, N = args.N, T = args.T, warp = threadIdx.x / 32, lane = threadIdx.x % 32, team = warp / 4;
   BackwardShared s;
-  s.dz = memory;
+  s.dz = memory + Ring::kBytes;
   s.exchange = reinterpret_cast<float*>(s.dz + 16 * kPlane);
   s.d_cell = s.exchange + 28 * kThreads;
   s.d_hidden = s.d_cell + D * kMine * kThreads;
   s.sums = s.d_hidden + D * kMine * kThreads;
   s.d_pooled = s.sums + 2 * kGates;
-  s.pool = reinterpret_cast<unsigned char*>(s.d_pooled + 64);
   const size_t b = blockIdx.x, which_net = b / args.batch_per_weights, state = (size_t)D * kCells * kF;
+  const Ring ring(memory);
+  if (!threadIdx.x) ring.prepare();
   const Place at(warp % 4 * 8 + lane / 4, team);
   for (int i = threadIdx.x; i < 16 * kPlane / 16; i += kThreads) reinterpret_cast<uint4*>(s.dz)[i] = make_uint4(0, 0, 0, 0);
-  const uint4* pool = reinterpret_cast<const uint4*>(args.pool + which_net * D * 64 * kGates);
-  for (int i = threadIdx.x; i < D * 64 * 16; i += kThreads) *reinterpret_cast<uint4*>(s.pool + i / 16 * kPoolPitch + i % 16 * 16) = pool[i];
+  __syncthreads();
+  const unsigned char* weights = args.weights + which_net * D * kGroups * kGroupBytes;
+  if (!threadIdx.x) ring.start(weights + (D - 1) * kGroups * kGroupBytes);
+  const uint4* pool = reinterpret_cast<const uint4*>(args.pool + (which_net * D * 64 + threadIdx.x / 4) * kGates) + threadIdx.x % 4;
   for (int d = 0; d < D; ++d)
 #pragma unroll
     for (int i = 0; i < kMine; ++i) {
@@ -482,58 +575,66 @@ __global__ void __launch_bounds__(kThreads, 1) backward(BackwardArgs args) {
       s.d_hidden[slot] = at.is_cell(i) ? args.d_h_last[where] : 0;
       if (at.is_cell(i)) args.d_c_initial[where] = args.d_h_initial[where] = 0;
     }
-  const uint4* weights = args.weights + which_net * D * kBackwardSteps * 128 + threadIdx.x;  // teams take turns
-  const uint64_t dz = operand(static_cast<uint32_t>(__cvta_generic_to_shared(s.dz)) + kMargin * 16 + team * 2 * kPlane);
-  uint4 a[kAhead][kGroup];
-  fetch<256>(a[0], weights + (D - 1) * kBackwardSteps * 128, 0), fetch<256>(a[1], weights + (D - 1) * kBackwardSteps * 128, 1);
+  const uint64_t dz = operand(shared_address(s.dz) + kMargin * 16 + team * 2 * kPlane);
   Kept kept;
-  kept.fetch(args, ((b * T + T - 1) * N + N - 1) * D + D - 1, ((b * T + T - 1) * (N + 1) + N - 1) * D + D - 1);
-  __syncthreads();
+#pragma unroll
+  for (int i = 0; i < kMine; ++i) kept.fetch(args, ((b * T + T - 1) * N + N - 1) * D + D - 1, i);
+  float d_hidden[kMine];                         // of the module whose turn is next
+#pragma unroll
+  for (int i = 0; i < kMine; ++i) d_hidden[i] = s.d_hidden[((D - 1) * kMine + i) * kThreads + threadIdx.x];
 
   for (int t = T - 1; t >= 0; --t) {
     const size_t step = b * T + t;
 #pragma unroll
     for (int i = 0; i < kMine; ++i)              // the output of this time-step is the top module's h
       if (at.is_cell(i))
-        s.d_hidden[((D - 1) * kMine + i) * kThreads + threadIdx.x] += __bfloat162float(args.d_top[(step * kCells + at.cell(i)) * kF + at.channel]);
+        d_hidden[i] += __bfloat162float(args.d_top[(step * kCells + at.cell(i)) * kF + at.channel]);
     for (int n = N - 1; n >= 0; --n) {
       for (int d = D - 1; d >= 0; --d) {
         const size_t tick = (step * N + n) * D + d;
         const int below = d ? d - 1 : D - 1;
-        through_gates(args, at, s, d, tick, kept);
+        through_gates(at, s, d, kept, d_hidden);
         publish();
         __syncthreads();  // dz and its column sums are there
-        const uint32_t peaks = kept.peaks;
-        const uint4* here = weights + d * kBackwardSteps * 128;
-        const uint4* next = weights + below * kBackwardSteps * 128;
         float acc[kSlots / 2];
+        uint4 row[4];
+        uint32_t peaks;                          // of h_d before the tick
 #pragma unroll
         for (int group = 0; group < kGroups; ++group) {
+          ring.await(group);
           hold(acc);
           begin_products();
 #pragma unroll
           for (int i = 0; i < kGroup; ++i) {
             const int k = group * kGroup + i, tap = k / 4, columns = k % 4;
-            multiply(acc, a[group % kAhead][i], dz + (columns * 4 * kPlane - tap_offset(tap) * 16) / 16, k > 0);
+            multiply(acc, ring.operand(group, i) + team * 2048 / 16, dz + (columns * 4 * kPlane - tap_offset(tap) * 16) / 16, k > 0);
           }
           commit_products();
           hold(acc);
-          if (group == 0) {
-            gradient_of_pooled(s, d);
-            if (t || n || d) {                   // the module-tick that comes next
-              const size_t its_step = d || n ? step : step - 1;
-              const int its_n = d ? n : (n ? n - 1 : N - 1);
-              kept.fetch(args, (its_step * N + its_n) * D + below, (its_step * (N + 1) + its_n) * D + below);
-            }
+          if (group == 0) {                      // what can wait until the tensor cores have work
+            if (!threadIdx.x) store_bulk(args.dz + tick * 16 * kPlane, s.dz, 16 * kPlane);
+            peaks = ask(args.peaks + ((step * (N + 1) + n) * D + d) * kThreads + threadIdx.x);
+#pragma unroll
+            for (int i = 0; i < 4; ++i) row[i] = ask(pool + d * 64 * 16 + i * 4);
+            if (threadIdx.x < kGates) args.dz_sums[tick * kGates + threadIdx.x] = s.sums[threadIdx.x] + s.sums[kGates + threadIdx.x];
           }
-          if (group + 1 < kGroups) await_products<1>(); else await_products<0>();
-          if (group + 2 < kGroups) fetch<256>(a[(group + 2) % kAhead], here, group + 2);
-          else fetch<256>(a[(group + 2) % kAhead], next, group + 2 - kGroups);
+          if (group == 3) gradient_of_pooled(s, row);
+          if (group >= 4 && group < 11 && (t || n || d))  // the module-tick that comes next is the one stored before
+#pragma unroll
+            for (int i = group * 2 - 8; i < group * 2 - 6; ++i) kept.fetch(args, tick - 1, i);
+          if (group + 1 < kGroups) await_products<kPending>(); else await_products<0>();
+          if (group >= kPending) ring.release(group - kPending);
+          ring.go_on(group, weights + d * kGroups * kGroupBytes, weights + below * kGroups * kGroupBytes,
+                     t == T - 1 && n == N - 1 && d == D - 1, !t && !n && !d);
+          if (group + 1 == kGroups)
+#pragma unroll
+            for (int done = kGroups - kPending; done < kGroups; ++done) ring.release(done);
         }
         hold(acc);
         if (team) hand_over<28>(s, acc); else hand_over<0>(s, acc);
+        if (!threadIdx.x) await_reading();
         __syncthreads();  // the halves are swapped, every warp is done with dz, d_pooled is there
-        if (team) pass_on<28>(at, s, acc, d, below, peaks); else pass_on<0>(at, s, acc, d, below, peaks);
+        if (team) pass_on<28>(at, s, acc, d, below, peaks, d_hidden); else pass_on<0>(at, s, acc, d, below, peaks, d_hidden);
       }
     }
     if (args.starts[step])
@@ -542,8 +643,9 @@ __global__ void __launch_bounds__(kThreads, 1) backward(BackwardArgs args) {
         for (int i = 0; i < kMine; ++i) {
           const size_t where = b * state + ((size_t)d * kCells + at.cell(i)) * kF + at.channel;
           const int slot = (d * kMine + i) * kThreads + threadIdx.x;
-          if (at.is_cell(i)) args.d_c_initial[where] += s.d_cell[slot], args.d_h_initial[where] += s.d_hidden[slot];
+          if (at.is_cell(i)) args.d_c_initial[where] += s.d_cell[slot], args.d_h_initial[where] += d == D - 1 ? d_hidden[i] : s.d_hidden[slot];
           s.d_cell[slot] = s.d_hidden[slot] = 0;
+          if (d == D - 1) d_hidden[i] = 0;
         }
   }
   for (int d = 0; d < D; ++d)
@@ -551,123 +653,87 @@ __global__ void __launch_bounds__(kThreads, 1) backward(BackwardArgs args) {
     for (int i = 0; i < kMine; ++i) {
       const size_t where = b * state + ((size_t)d * kCells + at.cell(i)) * kF + at.channel;
       const int slot = (d * kMine + i) * kThreads + threadIdx.x;
-      if (at.is_cell(i)) args.d_c_memory[where] = s.d_cell[slot], args.d_h_memory[where] = s.d_hidden[slot];
+      if (at.is_cell(i)) args.d_c_memory[where] = s.d_cell[slot], args.d_h_memory[where] = d == D - 1 ? d_hidden[i] : s.d_hidden[slot];
     }
+  if (!threadIdx.x) await_storing();
 }
 
-__device__ __forceinline__ void multiply_tile(float (&acc)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
-  asm volatile(
-      "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
-      : "+f"(acc[0]), "+f"(acc[1]), "+f"(acc[2]), "+f"(acc[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
-}
-
-// The gradient of one row of taps of one module's weights, from one trajectory: sum over ticks and positions of
-// (h below, h own)[position + tap] x dz[position]. Positions are the inner dimension of the product, seven steps of 16;
-// rows beyond the board are zero in dz. Warps: four across the 64 channels of each tap, two across the 128 gates.
+// The gradient of one row of taps of one module's weights, from one trajectory: sum over ticks and slots of
+// (h below, h own)[slot + tap] x dz[slot]. Three teams of four warps, a tap each; slots are the inner dimension of the
+// product. Ticks come in four stages, asked for two ticks ahead.
 struct WeightArgs {
-  const bf16* hiddens;     // [B, T, N + 1, D, cells, F]
-  const bf16* dz;          // [B, T, N, D, cells, 128]
+  const unsigned char* hiddens;  // [B, T, N + 1, D, planes]
+  const unsigned char* dz;       // [B, T, N, D, 16 planes]
   float* gradient;         // [B, D, 9, 64, 128]
   int D, N, T;
 };
 
-constexpr int kBorderedRows = (kH + 2) * (kW + 2);  // here a board has a border of zeros all around
-constexpr int kGatePitch = kGates * 2 + 16;      // bytes; the 16 spare bytes spread rows over the banks
-constexpr int kSeenPitch = 2 * kF * 2 + 16;      // bytes: h below and h own side by side
-constexpr int kSteps = (kCells + 15) / 16;                   // of 16 positions
+constexpr int kTeams = 3, kStages = 4;
+constexpr int kSeen = 8 * kPlane, kStage = kSeen + 16 * kPlane;  // bytes: h below and own, then dz
 
-__device__ __forceinline__ int bordered_row(int cell) { return (cell / kW + 1) * (kW + 2) + cell % kW + 1; }
-__device__ __forceinline__ void load_turned(uint32_t (&a)[4], uint32_t address) {
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
-               : "=r"(a[0]), "=r"(a[1]), "=r"(a[2]), "=r"(a[3])
-               : "r"(address));
-}
-__device__ __forceinline__ void copy_async(uint32_t to, const void* from) {
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from));
+__device__ __forceinline__ void ask_tick(const WeightArgs& args, size_t b, int tick, int d, uint32_t stage, uint32_t barrier) {
+  const int t = tick / args.N, n = tick % args.N, D = args.D;
+  const unsigned char* before = args.hiddens + ((b * args.T + t) * (args.N + 1) + n) * D * kHidden;
+  expect_bytes(barrier, kStage);
+  load_bulk(stage, before + (size_t)(d ? D + d - 1 : D - 1) * kHidden, kHidden, barrier);  // below: after its tick, or the top's before
+  load_bulk(stage + kHidden, before + (size_t)d * kHidden, kHidden, barrier);
+  load_bulk(stage + kSeen, args.dz + (((b * args.T + t) * args.N + n) * D + d) * 16 * kPlane, 16 * kPlane, barrier);
 }
 
-__device__ __forceinline__ void fetch_tick(const WeightArgs& args, size_t b, int tick, int d, uint32_t seen, uint32_t dz) {
-  int t = tick / args.N, n = tick % args.N, D = args.D;
-  const bf16* before = args.hiddens + ((b * args.T + t) * (args.N + 1) + n) * D * kCells * kF;
-  const bf16* below = d ? before + ((size_t)D + d - 1) * kCells * kF : before + (size_t)(D - 1) * kCells * kF;
-  const bf16* own = before + (size_t)d * kCells * kF;
-  const bf16* gates = args.dz + (((b * args.T + t) * args.N + n) * D + d) * kCells * kGates;
-  for (int i = threadIdx.x; i < kCells * 8; i += kThreads) {
-    int cell = i / 8, part = i % 8;              // 16 bytes each: four of the module below, four of its own
-    copy_async(seen + bordered_row(cell) * kSeenPitch + part * 16, (part < 4 ? below : own) + cell * kF + (part % 4) * 8);
-  }
-  for (int i = threadIdx.x; i < kCells * 16; i += kThreads)
-    copy_async(dz + (i / 16) * kGatePitch + (i % 16) * 16, gates + (i / 16) * kGates + (i % 16) * 8);
-  asm volatile("cp.async.commit_group;");
+// Operands whose inner dimension is the slots: eight slots on is a tile on, eight channels on is a plane on.
+__device__ __forceinline__ uint64_t turned_operand(uint32_t address) {
+  return (uint64_t)(kPlane / 16) << 32 | (uint64_t)(128 / 16) << 16 | (address >> 4);
+}
+// d (64 channels by 128 gates) gets a (channels by 16 slots) times b (16 slots by gates), both in shared memory.
+__device__ __forceinline__ void multiply_turned(float (&d)[64], uint64_t a, uint64_t b, bool add) {
+  asm volatile(
+      "{\n.reg .pred add;\nsetp.ne.b32 add, %66, 0;\nwgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {"
+      "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
+      "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
+      "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
+      "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+      "}, %64, %65, add, 1, 1, 1, 1;\n}"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), "+f"(d[8]),
+        "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), "+f"(d[16]),
+        "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), "+f"(d[24]),
+        "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]), "+f"(d[32]),
+        "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]), "+f"(d[40]),
+        "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]), "+f"(d[48]),
+        "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]), "+f"(d[56]),
+        "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63])
+      : "l"(a), "l"(b), "r"((int)add));
 }
 
-__global__ void __launch_bounds__(kThreads, 1) weight_gradient(WeightArgs args) {
+__global__ void __launch_bounds__(kTeams * 128, 1) weight_gradient(WeightArgs args) {
   extern __shared__ __align__(128) unsigned char memory[];
-  constexpr int kSeenBytes = kBorderedRows * kSeenPitch, kDzBytes = kSteps * 16 * kGatePitch, kStage = kSeenBytes + kDzBytes;
-  const int taps = blockIdx.x % 3, d = blockIdx.x / 3 % args.D;
+  const int row = blockIdx.x % 3, d = blockIdx.x / 3 % args.D, tap = row * 3 + threadIdx.x / 128;
   const size_t b = blockIdx.x / 3 / args.D;
-  for (int i = threadIdx.x; i < 2 * kStage / 16; i += kThreads) reinterpret_cast<uint4*>(memory)[i] = make_uint4(0, 0, 0, 0);
-  __syncthreads();
-  uint32_t base = static_cast<uint32_t>(__cvta_generic_to_shared(memory));
-  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, channels = warp % 4, gates = warp / 4;
-
-  float acc[3][8][4];                            // taps of the row, tiles of 8 gates
-#pragma unroll
-  for (int x = 0; x < 3; ++x)
-#pragma unroll
-    for (int tile = 0; tile < 8; ++tile)
-#pragma unroll
-      for (int i = 0; i < 4; ++i) acc[x][tile][i] = 0;
-  // ldmatrix with .trans: lanes 0-7, 8-15, 16-23, 24-31 address four 8x8 blocks by their positions
-  uint32_t seen_rows[kSteps];
-#pragma unroll
-  for (int step = 0; step < kSteps; ++step) {
-    int cell = step * 16 + lane % 8 + (lane / 16) * 8;
-    cell = cell < kCells ? cell : kCells - 1;    // dz is zero there
-    seen_rows[step] = (bordered_row(cell) + (taps - 1) * (kW + 2)) * kSeenPitch + channels * 32 + (lane / 8 % 2) * 16;
-  }
-  const uint32_t dz_row = (lane % 8 + (lane / 8 % 2) * 8) * kGatePitch + gates * 128 + (lane / 16) * 16;
-
+  const uint32_t base = shared_address(memory), barriers = base + kStages * kStage;
   const int ticks = args.T * args.N;
-  fetch_tick(args, b, 0, d, base, base + kSeenBytes);
-  for (int tick = 0; tick < ticks; ++tick) {
-    uint32_t seen = base + tick % 2 * kStage, dz = seen + kSeenBytes;
-    if (tick + 1 < ticks) {
-      fetch_tick(args, b, tick + 1, d, base + (tick + 1) % 2 * kStage, base + (tick + 1) % 2 * kStage + kSeenBytes);
-      asm volatile("cp.async.wait_group 1;");
-    } else {
-      asm volatile("cp.async.wait_group 0;");
-    }
-    __syncthreads();
-#pragma unroll
-    for (int step = 0; step < kSteps; ++step) {
-      uint32_t g[4][4];
-#pragma unroll
-      for (int pair = 0; pair < 4; ++pair) load_turned(g[pair], dz + dz_row + step * 16 * kGatePitch + pair * 32);
-#pragma unroll
-      for (int x = 0; x < 3; ++x) {
-        uint32_t a[4];
-        load_turned(a, seen + seen_rows[step] + (x - 1) * kSeenPitch);
-#pragma unroll
-        for (int pair = 0; pair < 4; ++pair) {
-          multiply_tile(acc[x][2 * pair], a, g[pair][0], g[pair][1]);
-          multiply_tile(acc[x][2 * pair + 1], a, g[pair][2], g[pair][3]);
-        }
-      }
-    }
-    __syncthreads();
+  if (!threadIdx.x) {
+    for (int stage = 0; stage < kStages; ++stage) prepare_barrier(barriers + stage * 8, 1);
+    for (int tick = 0; tick < kStages - 2 && tick < ticks; ++tick) ask_tick(args, b, tick, d, base + tick * kStage, barriers + tick * 8);
   }
+  float acc[64];
+  for (int tick = 0; tick < ticks; ++tick) {
+    __syncthreads();  // everyone is done with the last tick but one
+    const int coming = tick + kStages - 2, place = coming % kStages;
+    if (!threadIdx.x && coming < ticks) ask_tick(args, b, coming, d, base + place * kStage, barriers + place * 8);
+    wait(barriers + tick % kStages * 8, tick / kStages & 1);
+    const uint32_t margin = base + tick % kStages * kStage + kMargin * 16;
+    const uint64_t seen = turned_operand(margin) + tap_offset(tap), dz = turned_operand(margin + kSeen);
+    begin_products();
 #pragma unroll
-  for (int x = 0; x < 3; ++x)
+    for (int step = 0; step < kSlots / 16; ++step) multiply_turned(acc, seen + step * 16, dz + step * 16, tick || step);
+    commit_products();
+    await_products<1>();
+  }
+  await_products<0>();
 #pragma unroll
-    for (int tile = 0; tile < 8; ++tile)
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        size_t channel = channels * 16 + lane / 4 + half * 8, gate = gates * 64 + tile * 8 + (lane % 4) * 2;
-        size_t where = (((b * args.D + d) * 9 + taps * 3 + x) * 64 + channel) * kGates + gate;
-        *reinterpret_cast<float2*>(args.gradient + where) = {acc[x][tile][half * 2], acc[x][tile][half * 2 + 1]};
-      }
+  for (int i = 0; i < 64; i += 2) {
+    const size_t channel = threadIdx.x / 32 % 4 * 16 + threadIdx.x % 32 / 4 + i / 2 % 2 * 8, gate = i / 4 * 8 + threadIdx.x % 4 * 2;
+    *reinterpret_cast<float2*>(args.gradient + (((b * args.D + d) * 9 + tap) * 64 + channel) * kGates + gate) = {acc[i], acc[i + 1]};
+  }
 }
 
 template <class T>
@@ -675,10 +741,10 @@ T* at(ffi::AnyBuffer buffer) { return reinterpret_cast<T*>(buffer.untyped_data()
 template <class T>
 T* at(ffi::Result<ffi::AnyBuffer>& buffer) { return reinterpret_cast<T*>(buffer->untyped_data()); }
 
-ffi::Error launch(const void* kernel, size_t shared, int batch, void** arguments, cudaStream_t stream) {
+ffi::Error launch(const void* kernel, size_t shared, int blocks, int threads, void** arguments, cudaStream_t stream) {
   if (cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared) != cudaSuccess)
     return ffi::Error::Internal("the DRC kernel needs more shared memory than this GPU has");
-  cudaLaunchKernel(kernel, dim3(batch), dim3(kThreads), arguments, shared, stream);
+  cudaLaunchKernel(kernel, dim3(blocks), dim3(threads), arguments, shared, stream);
   cudaError_t error = cudaGetLastError();
   if (error != cudaSuccess) return ffi::Error::Internal(cudaGetErrorString(error));
   return ffi::Error::Success();
@@ -701,54 +767,55 @@ struct Sizes {
 template <bool kSave>
 ffi::Error run_forward(cudaStream_t stream, int64_t ticks, ffi::AnyBuffer weights, ffi::AnyBuffer pool, ffi::AnyBuffer c0,
                        ffi::AnyBuffer h0, ffi::AnyBuffer c, ffi::AnyBuffer h, ffi::AnyBuffer inputs, ffi::AnyBuffer starts,
-                       bf16* top, float* c_last, bf16* h_last, uint2* gates, float* cells, bf16* hiddens, uint32_t* peaks) {
+                       bf16* top, float* c_last, bf16* h_last, uint2* gates, float* cells, unsigned char* hiddens, uint32_t* peaks, float* pooled) {
   Sizes sizes(inputs, 5, weights, 6);
-  ForwardArgs args{at<uint4>(weights), at<bf16>(pool), at<float>(c0), at<bf16>(h0), at<float>(c), at<bf16>(h),
-                   at<bf16>(inputs), at<uint8_t>(starts), top, c_last, h_last, gates, cells, hiddens, peaks,
+  ForwardArgs args{at<unsigned char>(weights), at<bf16>(pool), at<float>(c0), at<bf16>(h0), at<float>(c), at<bf16>(h),
+                   at<bf16>(inputs), at<uint8_t>(starts), top, c_last, h_last, gates, cells, hiddens, peaks, pooled,
                    sizes.batch / sizes.networks, sizes.D, (int)ticks, sizes.T};
-  size_t shared = (size_t)sizes.D * (2 * kHidden + kMine * kThreads * 4 + kGates * 4 + kThreads * 4 + 64 * kPoolPitch) + 4 * 64 * 4;
+  size_t shared = Ring::kBytes + (size_t)sizes.D * (2 * kHidden + kMine * kThreads * 4 + kGates * 4 + 64 * 4 + kThreads * 4 + 64 * kPoolPitch);
   void* arguments[] = {&args};
-  return launch((const void*)forward<kSave>, shared, sizes.batch, arguments, stream);
+  return launch((const void*)forward<kSave>, shared, sizes.batch, kThreads, arguments, stream);
 }
 
 ffi::Error Infer(cudaStream_t stream, int64_t ticks, ffi::AnyBuffer weights, ffi::AnyBuffer pool, ffi::AnyBuffer c0, ffi::AnyBuffer h0,
                  ffi::AnyBuffer c, ffi::AnyBuffer h, ffi::AnyBuffer inputs, ffi::AnyBuffer starts, ffi::Result<ffi::AnyBuffer> top,
                  ffi::Result<ffi::AnyBuffer> c_last, ffi::Result<ffi::AnyBuffer> h_last) {
   return run_forward<false>(stream, ticks, weights, pool, c0, h0, c, h, inputs, starts, at<bf16>(top), at<float>(c_last),
-                            at<bf16>(h_last), nullptr, nullptr, nullptr, nullptr);
+                            at<bf16>(h_last), nullptr, nullptr, nullptr, nullptr, nullptr);
 }
 
 ffi::Error Forward(cudaStream_t stream, int64_t ticks, ffi::AnyBuffer weights, ffi::AnyBuffer pool, ffi::AnyBuffer c0, ffi::AnyBuffer h0,
                    ffi::AnyBuffer c, ffi::AnyBuffer h, ffi::AnyBuffer inputs, ffi::AnyBuffer starts, ffi::Result<ffi::AnyBuffer> top,
                    ffi::Result<ffi::AnyBuffer> c_last, ffi::Result<ffi::AnyBuffer> h_last, ffi::Result<ffi::AnyBuffer> gates,
-                   ffi::Result<ffi::AnyBuffer> cells, ffi::Result<ffi::AnyBuffer> hiddens, ffi::Result<ffi::AnyBuffer> peaks) {
+                   ffi::Result<ffi::AnyBuffer> cells, ffi::Result<ffi::AnyBuffer> hiddens, ffi::Result<ffi::AnyBuffer> peaks,
+                   ffi::Result<ffi::AnyBuffer> pooled) {
   return run_forward<true>(stream, ticks, weights, pool, c0, h0, c, h, inputs, starts, at<bf16>(top), at<float>(c_last),
-                           at<bf16>(h_last), at<uint2>(gates), at<float>(cells), at<bf16>(hiddens), at<uint32_t>(peaks));
+                           at<bf16>(h_last), at<uint2>(gates), at<float>(cells), at<unsigned char>(hiddens), at<uint32_t>(peaks), at<float>(pooled));
 }
 
 ffi::Error Backward(cudaStream_t stream, int64_t ticks, ffi::AnyBuffer weights, ffi::AnyBuffer pool, ffi::AnyBuffer gates,
                     ffi::AnyBuffer cells, ffi::AnyBuffer peaks, ffi::AnyBuffer starts, ffi::AnyBuffer d_top,
-                    ffi::AnyBuffer d_c_last, ffi::AnyBuffer d_h_last, ffi::Result<ffi::AnyBuffer> dz,
+                    ffi::AnyBuffer d_c_last, ffi::AnyBuffer d_h_last, ffi::Result<ffi::AnyBuffer> dz, ffi::Result<ffi::AnyBuffer> dz_sums,
                     ffi::Result<ffi::AnyBuffer> d_c_memory, ffi::Result<ffi::AnyBuffer> d_h_memory,
                     ffi::Result<ffi::AnyBuffer> d_c_initial, ffi::Result<ffi::AnyBuffer> d_h_initial) {
   Sizes sizes(gates, 6, weights, 5);
-  BackwardArgs args{at<uint4>(weights), at<bf16>(pool), at<uint2>(gates), at<float>(cells), at<uint32_t>(peaks), at<uint8_t>(starts),
-                    at<bf16>(d_top), at<float>(d_c_last), at<float>(d_h_last), at<bf16>(dz), at<float>(d_c_memory),
+  BackwardArgs args{at<unsigned char>(weights), at<bf16>(pool), at<uint2>(gates), at<float>(cells), at<uint32_t>(peaks), at<uint8_t>(starts),
+                    at<bf16>(d_top), at<float>(d_c_last), at<float>(d_h_last), at<unsigned char>(dz), at<float>(dz_sums), at<float>(d_c_memory),
                     at<float>(d_h_memory), at<float>(d_c_initial), at<float>(d_h_initial), sizes.batch / sizes.networks, sizes.D,
                     (int)ticks, sizes.T};
-  size_t shared = 16 * kPlane + 28 * kThreads * 4 + (size_t)sizes.D * (2 * kMine * kThreads * 4 + 64 * kPoolPitch) + (2 * kGates + 64) * 4;
+  size_t shared = Ring::kBytes + 16 * kPlane + 28 * kThreads * 4 + (size_t)sizes.D * 2 * kMine * kThreads * 4 + (2 * kGates + 64) * 4;
   void* arguments[] = {&args};
-  return launch((const void*)backward, shared, sizes.batch, arguments, stream);
+  return launch((const void*)backward, shared, sizes.batch, kThreads, arguments, stream);
 }
 
 ffi::Error WeightGradient(cudaStream_t stream, int64_t ticks, ffi::AnyBuffer hiddens, ffi::AnyBuffer dz, ffi::Result<ffi::AnyBuffer> gradient) {
   auto shape = dz.dimensions();
   int batch = 1, axes = shape.size();
   for (int i = 0; i + 6 < axes; ++i) batch *= shape[i];
-  WeightArgs args{at<bf16>(hiddens), at<bf16>(dz), at<float>(gradient), (int)shape[axes - 4], (int)ticks, (int)shape[axes - 6]};
-  size_t shared = 2 * (kBorderedRows * kSeenPitch + kSteps * 16 * kGatePitch);
+  WeightArgs args{at<unsigned char>(hiddens), at<unsigned char>(dz), at<float>(gradient), (int)shape[axes - 4], (int)ticks, (int)shape[axes - 6]};
+  size_t shared = kStages * (kStage + 8);
   void* arguments[] = {&args};
-  return launch((const void*)weight_gradient, shared, batch * args.D * 3, arguments, stream);
+  return launch((const void*)weight_gradient, shared, batch * args.D * 3, kTeams * 128, arguments, stream);
 }
 
 }  // namespace
@@ -758,9 +825,9 @@ ffi::Error WeightGradient(cudaStream_t stream, int64_t ticks, ffi::AnyBuffer hid
 #define BIND ffi::Ffi::Bind().Ctx<ffi::PlatformStream<cudaStream_t>>().Attr<int64_t>("ticks")
 
 XLA_FFI_DEFINE_HANDLER_SYMBOL(DrcInfer, Infer, BIND EIGHT_ARGS THREE_RESULTS, {ffi::Traits::kCmdBufferCompatible});
-XLA_FFI_DEFINE_HANDLER_SYMBOL(DrcForward, Forward, BIND EIGHT_ARGS THREE_RESULTS THREE_RESULTS.Ret<ffi::AnyBuffer>(), {ffi::Traits::kCmdBufferCompatible});
+XLA_FFI_DEFINE_HANDLER_SYMBOL(DrcForward, Forward, BIND EIGHT_ARGS THREE_RESULTS THREE_RESULTS.Ret<ffi::AnyBuffer>().Ret<ffi::AnyBuffer>(), {ffi::Traits::kCmdBufferCompatible});
 XLA_FFI_DEFINE_HANDLER_SYMBOL(DrcBackward, Backward,
-                              BIND EIGHT_ARGS.Arg<ffi::AnyBuffer>() THREE_RESULTS.Ret<ffi::AnyBuffer>().Ret<ffi::AnyBuffer>(),
+                              BIND EIGHT_ARGS.Arg<ffi::AnyBuffer>() THREE_RESULTS THREE_RESULTS,
                               {ffi::Traits::kCmdBufferCompatible});
 XLA_FFI_DEFINE_HANDLER_SYMBOL(DrcWeightGradient, WeightGradient,
                               BIND.Arg<ffi::AnyBuffer>().Arg<ffi::AnyBuffer>().Ret<ffi::AnyBuffer>(),

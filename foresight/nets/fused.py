@@ -14,13 +14,15 @@ import jax.numpy as jnp
 from jax import Array
 
 from foresight.nets.kernel import target
-from foresight.nets.layers import convolution, convolve_natively
+from foresight.nets.layers import blocks, windows
 from foresight.nets.memories import CellAndOutput
 from foresight.nets.stack import Module, Stack, boundary_map
 from foresight.types import Memory
 
 GATES, CHANNELS = 4, 32
 WIDTH = GATES * CHANNELS
+SAME_ROWS = 16  # nine taps of the boundary map and a one, filled up to what the tensor cores take at once
+SLOTS = 112  # of a board in the kernel: each row takes one more than it has cells
 OWNED = (14, 256)  # each of 256 threads owns one channel of 14 cells
 
 
@@ -67,23 +69,19 @@ def weights_of(stack: Stack) -> Weights:
 def push(stack: Stack, encoded: Array) -> Array:
     """What i_t [H, W, F] adds to every module's pre-activations, [H, W, D, G], columns interleaved."""
     height, width, _ = encoded.shape
-    nothing = jnp.zeros((3, 3, CHANNELS, WIDTH))
-    kernels = [nothing if module.on_input is None else module.on_input for module in stack.modules]
-    kernel = jnp.concatenate([interleave(kernel) for kernel in kernels], axis=-1)
-    fixed = jnp.stack([interleave(fixed_push(module, height, width)) for module in stack.modules], axis=2)
-    convolve = convolution(stack.modules[0].form)
-    seen = convolve(encoded, kernel.astype(encoded.dtype), 1).reshape(fixed.shape)
-    return seen + fixed.astype(encoded.dtype)
+    same = jnp.concatenate([windows(blocks(boundary_map(height, width), 1, 3), 3), jnp.ones((height, width, 1))], -1)
+    same = jnp.pad(same, ((0, 0), (0, 0), (0, SAME_ROWS - same.shape[-1]))).astype(encoded.dtype)
+    seen = jnp.concatenate([windows(blocks(encoded, 1, 3), 3), same], axis=-1)
+    matrix = jnp.concatenate([interleave(rows_of_push(module)) for module in stack.modules], axis=-1)
+    return (seen @ matrix.astype(encoded.dtype)).reshape(height, width, len(stack.modules), WIDTH)
 
 
-def fixed_push(module: Module, height: int, width: int) -> Array:
-    """W_boundary * boundary + b, [H, W, G]."""
-    bias = jnp.broadcast_to(module.bias[None, None], (height, width, WIDTH))
-    return (
-        bias
-        if module.on_boundary is None
-        else bias + convolve_natively(boundary_map(height, width), module.on_boundary)
-    )
+def rows_of_push(module: Module) -> Array:
+    """The weights of all that stays through the ticks as one matrix: on the input, on the boundary, and the bias."""
+    on_input = jnp.zeros((3, 3, CHANNELS, WIDTH)) if module.on_input is None else module.on_input
+    on_boundary = jnp.zeros((3, 3, 1, WIDTH)) if module.on_boundary is None else module.on_boundary
+    rows = [on_input.reshape(-1, WIDTH), on_boundary.reshape(-1, WIDTH), module.bias[None]]
+    return jnp.pad(jnp.concatenate(rows), ((0, SAME_ROWS - 10), (0, 0)))
 
 
 def interleave(columns: Array) -> Array:
@@ -98,24 +96,38 @@ def separate(columns: Array) -> Array:
     return jnp.swapaxes(columns.reshape(*lead, CHANNELS, GATES), -1, -2).reshape(*lead, WIDTH)
 
 
-def fragments_forward(kernel: Array) -> Array:
-    """Weights [D, 3, 3, 2 F, G] in the order in which the tensor cores read them: [D, 36, 2, 4, 32, 8].
+def tiles_forward(kernel: Array) -> Array:
+    """Weights [D, 3, 3, 2 F, G] in the order in which the tensor cores read them: [D, 36, 2, 2, 64, 8].
 
-    Steps take the module's own output first; rows of a warp are four channels, f and i of each, o and g eight rows on.
+    Steps of 16 inputs take the module's own output first; then two teams of warps, two halves of the inputs, 64 rows.
+    Of 16 rows, eight are f and o of four channels, and eight i and g.
     """
     depth = kernel.shape[0]
-    own_first = jnp.flip(kernel.reshape(depth, 9, 2, 2, 2, 4, 2, 2, 2, 2, 4, 4), axis=2)
-    # axes:  0 module  1 tap  2 below or own  3 half of its channels  4, 5, 6 channel  7, 8 gate  9, 10, 11 unit
-    parts = own_first.transpose(0, 2, 1, 3, 9, 10, 7, 11, 5, 4, 8, 6)
-    return parts.reshape(depth, 36, 2, 4, 32, 8).astype(jnp.bfloat16)
+    own_first = jnp.flip(kernel.reshape(depth, 9, 2, 2, 2, 8, 2, 2, 2, 4, 4), axis=2)
+    # axes:  0 module  1 tap  2 below or own  3 half of its channels  4, 5 channel  6, 7 gate  8, 9, 10 unit
+    parts = own_first.transpose(0, 2, 1, 3, 8, 4, 9, 7, 6, 10, 5)
+    return parts.reshape(depth, 36, 2, 2, 64, 8).astype(jnp.bfloat16)
 
 
-def fragments_backward(kernel: Array) -> Array:
-    """The same weights for the product with dz: [D, 72, 4, 32, 8]; rows of a warp are eight channels, below and own."""
+def tiles_backward(kernel: Array) -> Array:
+    """The same weights for the product with dz: [D, 72, 2, 64, 8]; of 16 rows, eight are channels below, eight own."""
     depth = kernel.shape[0]
-    # axes: 0 module  1 tap  2 below or own  3, 4 channel  5 sixteen columns of dz  6, 7, 8 column
-    parts = interleave(kernel).reshape(depth, 9, 2, 4, 8, 8, 2, 4, 2)
-    return parts.transpose(0, 1, 5, 3, 4, 7, 6, 2, 8).reshape(depth, 72, 4, 32, 8).astype(jnp.bfloat16)
+    # axes: 0 module  1 tap  2 below or own  3, 4 channel  5 sixteen columns of dz  6, 7 column
+    parts = interleave(kernel).reshape(depth, 9, 2, 4, 8, 8, 2, 8)
+    return parts.transpose(0, 1, 5, 6, 3, 2, 4, 7).reshape(depth, 72, 2, 64, 8).astype(jnp.bfloat16)
+
+
+def rows_of_plane(width: int) -> int:
+    """Slots of a plane: 112, and margins before and after; one more than a multiple of eight."""
+    return (SLOTS + 2 * (width + 2) + 6) // 8 * 8 + 1
+
+
+def out_of_planes(planes: Array, height: int, width: int) -> Array:
+    """[T, D, G / 8, rows, 8] to [T, H, W, D, G]: margins, and the slot after each row of the board, are left out."""
+    time, depth, octets, _, _ = planes.shape
+    board = planes[:, :, :, width + 2 :][:, :, :, : height * (width + 1)]
+    cells = board.reshape(time, depth, octets, height, width + 1, 8)[:, :, :, :, :width]
+    return cells.transpose(0, 3, 4, 1, 2, 5).reshape(time, height, width, depth, octets * 8)
 
 
 def batched_like(x: Array, other: Array) -> Array:
@@ -143,7 +155,7 @@ def arguments(weights: Weights, memory: State, inputs: Array, starts: Array) -> 
     """What the forward functions take."""
     kernel = weights.on_outputs
     return (
-        fragments_forward(kernel),
+        tiles_forward(kernel),
         batched_like(interleave(weights.on_pooled).astype(jnp.bfloat16), kernel),
         batched_like(weights.cell, kernel),
         batched_like(weights.output.astype(jnp.bfloat16), kernel),
@@ -169,10 +181,11 @@ class Saved(NamedTuple):
     """What the forward pass leaves for the backward pass."""
 
     weights: Weights
-    gates: Array  # bfloat16 [T, N, D, 14, 256, 4], activated, as the kernel's threads own them
+    gates: Array  # float16 [T, N, D, 14, 256, 4], activated, as the kernel's threads own them
     cells: Array  # float32 [T, N, D, 14, 256], before each tick
     peaks: Array  # uint32 [T, N + 1, D, 256], where the outputs have their maxima
-    outputs: Array  # bfloat16 [T, N + 1, D, H, W, F], before the first tick and after each
+    pooled: Array  # float32 [T, N + 1, D, 2 F], maxima and means of the outputs
+    outputs: Array  # bfloat16 [T, N + 1, D, F / 8, rows, 8] in planes, before the first tick and after each
     starts: Array
 
 
@@ -181,31 +194,35 @@ def unroll_and_save(
 ) -> tuple[tuple[Array, State], Saved]:
     """`unroll`, with what its derivative needs."""
     time, height, width, depth, _ = inputs.shape
-    board = (depth, height, width)
     shapes = [
         *results(inputs, depth),
-        jax.ShapeDtypeStruct((time, ticks, depth, *OWNED, GATES), jnp.bfloat16),
+        jax.ShapeDtypeStruct((time, ticks, depth, *OWNED, GATES), jnp.float16),
         jax.ShapeDtypeStruct((time, ticks, depth, *OWNED), jnp.float32),
-        jax.ShapeDtypeStruct((time, ticks + 1, *board, CHANNELS), jnp.bfloat16),
+        jax.ShapeDtypeStruct((time, ticks + 1, depth, CHANNELS // 8, rows_of_plane(width), 8), jnp.bfloat16),
         jax.ShapeDtypeStruct((time, ticks + 1, depth, OWNED[1]), jnp.uint32),
+        jax.ShapeDtypeStruct((time, ticks + 1, depth, 2 * CHANNELS), jnp.float32),
     ]
     made = call("forward", shapes, ticks, (height, width), *arguments(weights, memory, inputs, starts))
-    top, cell, output, gates, cells, outputs, peaks = made
-    return (top, State(cell, output)), Saved(weights, gates, cells, peaks, outputs, starts)
+    top, cell, output, gates, cells, outputs, peaks, pooled = made
+    return (top, State(cell, output)), Saved(weights, gates, cells, peaks, pooled, outputs, starts)
 
 
 def unroll_backwards(ticks: int, saved: Saved, gradient: tuple[Array, State]) -> tuple:
     """From gradients of the results to those of weights, memory and inputs."""
     d_top, d_last = gradient
     weights = saved.weights
-    time, _, depth, *grid, _ = saved.outputs.shape
+    time, (depth, *grid) = saved.outputs.shape[0], weights.cell.shape[:3]
     state = jax.ShapeDtypeStruct(weights.cell.shape, jnp.float32)
-    dz, d_cell, d_output, d_initial_cell, d_initial_output = call(
+    dz, dz_sums, d_cell, d_output, d_initial_cell, d_initial_output = call(
         "backward",
-        [jax.ShapeDtypeStruct((time, ticks, depth, *grid, WIDTH), jnp.bfloat16), state, state, state, state],
+        [
+            jax.ShapeDtypeStruct((time, ticks, depth, WIDTH // 8, rows_of_plane(grid[1]), 8), jnp.bfloat16),
+            jax.ShapeDtypeStruct((time, ticks, depth, WIDTH), jnp.float32),
+            *(state for _ in range(4)),
+        ],
         ticks,
         grid,
-        fragments_backward(weights.on_outputs),
+        tiles_backward(weights.on_outputs),
         batched_like(interleave(weights.on_pooled).astype(jnp.bfloat16), weights.on_outputs),
         saved.gates,
         saved.cells,
@@ -219,20 +236,12 @@ def unroll_backwards(ticks: int, saved: Saved, gradient: tuple[Array, State]) ->
     (on_outputs,) = call("weight_gradient", [taps], ticks, grid, saved.outputs, dz)
     d_weights = Weights(
         on_outputs=separate(on_outputs).reshape(weights.on_outputs.shape),
-        on_pooled=gradient_of_pooling(saved.outputs[:, :-1], dz),
+        on_pooled=separate(jnp.einsum("tndp,tndg->dpg", saved.pooled[:, :-1], dz_sums)),
         cell=d_initial_cell,
         output=d_initial_output,
     )
-    d_inputs = jnp.moveaxis(jnp.sum(dz.astype(jnp.float32), axis=1), 1, 3).astype(jnp.bfloat16)
+    d_inputs = out_of_planes(jnp.sum(dz.astype(jnp.float32), axis=1), *grid).astype(jnp.bfloat16)
     return d_weights, State(d_cell, d_output.astype(jnp.bfloat16)), d_inputs, None
 
 
 unroll.defvjp(unroll_and_save, unroll_backwards)
-
-
-def gradient_of_pooling(outputs: Array, dz: Array) -> Array:
-    """[D, 2 F, G]: pooled outputs [T, N, D, H, W, F] against dz [T, N, D, H, W, G] summed over the board."""
-    outputs = outputs.astype(jnp.float32)
-    pooled = jnp.concatenate([jnp.max(outputs, axis=(3, 4)), jnp.mean(outputs, axis=(3, 4))], axis=-1)
-    summed = jnp.sum(dz.astype(jnp.float32), axis=(3, 4))
-    return separate(jnp.einsum("tndp,tndg->dpg", pooled, summed))

@@ -36,18 +36,21 @@ def convolve_by_slices(x: Array, kernel: Array, stride: int = 1) -> Array:
     missing = -kernel.shape[0] % stride  # a kernel of whole strides needs no strided slices
     kernel = jnp.pad(kernel, ((0, missing), (0, missing), (0, 0), (0, 0)))
     reach = kernel.shape[0] // stride
-    product = jax.checkpoint(product_of_slices, prevent_cse=False, static_argnums=2)  # slices are cheap to make again
-    return product(blocks(x, stride, reach, missing), rows_of_blocks(kernel, stride), reach)
+    folded, matrix = blocks(x, stride, reach, missing), rows_of_blocks(kernel, stride)
+    if jax.default_backend() == "gpu":  # there, reading is dearer than room: blocks and windows are made once
+        return windows(lax.optimization_barrier(folded), reach) @ matrix
+    product = jax.checkpoint(lambda x, matrix: windows(x, reach) @ matrix, prevent_cse=False)
+    return product(folded, matrix)
 
 
-def product_of_slices(x: Array, matrix: Array, reach: int) -> Array:
-    """Each `reach` x `reach` window of x [H + reach - 1, W + reach - 1, C] as one row, times `matrix`."""
+def windows(x: Array, reach: int) -> Array:
+    """Each `reach` x `reach` window of x [H + reach - 1, W + reach - 1, C] as one row, [H, W, reach * reach * C]."""
     height, width = x.shape[0] - reach + 1, x.shape[1] - reach + 1
     slices = [x[row : row + height, column : column + width] for row in range(reach) for column in range(reach)]
-    return jnp.concatenate(slices, axis=-1) @ matrix
+    return jnp.concatenate(slices, axis=-1)
 
 
-def blocks(x: Array, stride: int, reach: int, missing: int) -> Array:
+def blocks(x: Array, stride: int, reach: int, missing: int = 0) -> Array:
     """Pad x [H, W, C] as SAME does and fold each `stride` x `stride` block into channels."""
     size = reach * stride - missing
     padding = []
@@ -62,7 +65,7 @@ def blocks(x: Array, stride: int, reach: int, missing: int) -> Array:
 
 
 def rows_of_blocks(kernel: Array, stride: int) -> Array:
-    """The kernel [K, K, C, O] as a matrix [K * K * C, O], its rows in the order of `product_of_slices`."""
+    """The kernel [K, K, C, O] as a matrix [K * K * C, O], its rows in the order of `windows`."""
     size, _, channels, outputs = kernel.shape
     reach = size // stride
     kernel = kernel.reshape(reach, stride, reach, stride, channels, outputs).transpose(0, 2, 1, 3, 4, 5)
@@ -70,14 +73,20 @@ def rows_of_blocks(kernel: Array, stride: int) -> Array:
 
 
 CONVOLUTIONS: dict[str, Convolve] = {"native": convolve_natively, "slices": convolve_by_slices}
-# Measured: inside a `lax.scan` the native form is tens of times slower on a CPU; on an H200 it is as fast (DRC, batch
-# 32) to seven times as fast (ResNet) as slices.
-FASTEST = {"cpu": "slices"}
 
 
-def convolution(name: str | None = None) -> Convolve:
-    """The form of convolution called `name`, or the one measured to be fastest on this machine's device."""
-    name = name or FASTEST.get(jax.default_backend(), "native")
+def fastest(stride: int) -> str:
+    """The form measured to be fastest on this machine's device.
+
+    Inside a `lax.scan` the native form is tens of times slower on a CPU. On an H200 it is up to seven times as fast as
+    slices (ResNet), but not where pictures with three channels are strided over, nor when seeds are batched.
+    """
+    return "slices" if jax.default_backend() == "cpu" or stride > 1 else "native"
+
+
+def convolution(name: str | None = None, stride: int = 1) -> Convolve:
+    """The form of convolution called `name`, or the one that is fastest here."""
+    name = name or fastest(stride)
     if name not in CONVOLUTIONS:
         raise ForesightError(f"no form of convolution is called '{name}'; there are: {', '.join(CONVOLUTIONS)}")
     return CONVOLUTIONS[name]
@@ -125,7 +134,7 @@ class Conv(eqx.Module):
 
     def __call__(self, x: Array) -> Array:
         """[H, W, C] to [H', W', O], in the dtype of `x`."""
-        y = convolution(self.form)(x, self.weight.astype(x.dtype), self.stride)
+        y = convolution(self.form, self.stride)(x, self.weight.astype(x.dtype), self.stride)
         return y if self.bias is None else y + self.bias.astype(x.dtype)[None, None]
 
 

@@ -32,28 +32,35 @@ def test_the_kernels_order_of_columns_keeps_a_channels_gates_together():
     np.testing.assert_array_equal(fused.separate(fused.interleave(columns)), columns)
 
 
-def test_forward_fragments_hold_every_weight_where_the_tensor_cores_read_it(weights):
-    fragments = np.asarray(fused.fragments_forward(weights), np.float32)
+def test_forward_tiles_hold_every_weight_where_the_tensor_cores_read_it(weights):
+    tiles = np.asarray(fused.tiles_forward(weights), np.float32)
     rounded = np.asarray(weights.astype(jnp.bfloat16), np.float32).reshape(DEPTH, 9, 64, 4, 32)
     draw = np.random.default_rng(0)
     for d, tap, channel, gate, unit in zip(*(draw.integers(0, n, 500) for n in (DEPTH, 9, 64, 4, 32)), strict=True):
         own, k = channel // 32, channel % 16
         step = (1 - own) * 18 + tap * 2 + channel % 32 // 16
-        row = gate // 2 * 4 + unit % 4 + gate % 2 * 8  # of the warp's sixteen
-        lane, register = row % 8 * 4 + k % 8 // 2, k // 8 * 2 + row // 8
-        place = (d, step, unit // 16, unit % 16 // 4, lane, register * 2 + k % 2)
-        assert fragments[place] == rounded[d, tap, channel, gate, unit]
+        row = unit % 16 // 4 * 16 + gate % 2 * 8 + gate // 2 * 4 + unit % 4  # four channels a warp
+        assert tiles[d, step, unit // 16, k // 8, row, k % 8] == rounded[d, tap, channel, gate, unit]
 
 
-def test_backward_fragments_hold_every_weight_where_the_tensor_cores_read_it(weights):
-    fragments = np.asarray(fused.fragments_backward(weights), np.float32)
+def test_backward_tiles_hold_every_weight_where_the_tensor_cores_read_it(weights):
+    tiles = np.asarray(fused.tiles_backward(weights), np.float32)
     rounded = np.asarray(fused.interleave(weights).astype(jnp.bfloat16), np.float32).reshape(DEPTH, 9, 64, 128)
     draw = np.random.default_rng(0)
     for d, tap, channel, column in zip(*(draw.integers(0, n, 500) for n in (DEPTH, 9, 64, 128)), strict=True):
         step, k = tap * 8 + column // 16, column % 16
         part, unit = channel // 32, channel % 32  # the module below, or the module's own
-        lane, register = unit % 8 * 4 + k % 8 // 2, k // 8 * 2 + part
-        assert fragments[d, step, unit // 8, lane, register * 2 + k % 2] == rounded[d, tap, channel, column]
+        row = unit // 8 * 16 + part * 8 + unit % 8
+        assert tiles[d, step, k // 8, row, k % 8] == rounded[d, tap, channel, column]
+
+
+def test_what_lies_in_planes_comes_back_as_a_board():
+    height, width = GRID
+    cells = np.arange(2 * height * width * DEPTH * 128).reshape(2, height, width, DEPTH, 128)
+    planes = np.full((2, DEPTH, 16, fused.rows_of_plane(width), 8), -1)
+    for y, x in itertools.product(range(height), range(width)):
+        planes[:, :, :, width + 2 + y * (width + 1) + x] = cells[:, y, x].reshape(2, DEPTH, 16, 8)
+    np.testing.assert_array_equal(fused.out_of_planes(jnp.asarray(planes), height, width), cells)
 
 
 @pytest.mark.parametrize("settings", [{}, {"input_to_every_module": False, "boundary": False}])

@@ -20,6 +20,7 @@ from foresight.files import read_at_most, remove_whole_folder, rename
 FORMAT = 1
 WEIGHTS, STATE, MANIFEST = "weights.safetensors", "state.safetensors", "manifest.json"
 MANIFEST_LIMIT = 16 * 2**20
+ATTEMPTS = 20  # looks at a folder whose owner writes and prunes in it
 
 
 class Damaged(ForesightError):
@@ -151,18 +152,27 @@ def newest_good(
     folder: Path, check: Callable[[Checkpoint], None], names: tuple[str, ...] = (WEIGHTS, STATE)
 ) -> tuple[Checkpoint | None, list[Damaged]]:
     """The newest checkpoint in `folder` that is verified and passes `check`, and why newer ones were refused."""
-    refused = []
-    for step in steps_in(folder):
-        try:
-            checkpoint = read_checkpoint(folder / str(step), names)
-            if checkpoint.manifest.step != step:
-                raise Damaged(f"{folder / str(step)} is misnamed: its manifest says step {checkpoint.manifest.step}")
-            check(checkpoint)
-            return checkpoint, refused
-        except Damaged as error:
-            if (folder / str(step)).exists():  # otherwise its owner has removed it while we were reading
+    for _ in range(ATTEMPTS):
+        refused = []
+        for step in steps_in(folder):
+            try:
+                return read_step(folder, step, check, names), refused
+            except Damaged as error:
+                if not (folder / str(step)).exists():
+                    break  # its owner has pruned it while we were reading, so there is a newer one: look again
                 refused.append(error)
+        else:
+            return None, refused
     return None, refused
+
+
+def read_step(folder: Path, step: int, check: Callable[[Checkpoint], None], names: tuple[str, ...]) -> Checkpoint:
+    """The checkpoint of a step, if it is what its name says and passes `check`."""
+    checkpoint = read_checkpoint(folder / str(step), names)
+    if checkpoint.manifest.step != step:
+        raise Damaged(f"{folder / str(step)} is misnamed: its manifest says step {checkpoint.manifest.step}")
+    check(checkpoint)
+    return checkpoint
 
 
 def fill_state(template: Any, checkpoint: Checkpoint) -> Any:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from foresight.errors import ForesightError
 from foresight.experiments.arrays import HEADER_LIMIT, Arrays, Container, decode
 from foresight.experiments.checkpoints import (
+    ATTEMPTS,
     MANIFEST,
     WEIGHTS,
     Checkpoint,
@@ -18,8 +19,6 @@ from foresight.experiments.checkpoints import (
 )
 from foresight.experiments.runs import read_run
 from foresight.files import cannot
-
-ATTEMPTS = 20  # a live run may prune what we are about to read, each time we look
 
 
 class Weights(NamedTuple):

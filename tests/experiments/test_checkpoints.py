@@ -10,6 +10,7 @@ import pytest
 
 from foresight import files
 from foresight.errors import ForesightError
+from foresight.experiments import checkpoints
 from foresight.experiments.arrays import to_arrays
 from foresight.experiments.checkpoints import (
     best_step,
@@ -67,6 +68,23 @@ def test_the_newest_is_found_by_number_and_temporary_names_are_not_seen(tmp_path
         (tmp_path / stranger).mkdir()
     assert steps_in(tmp_path) == [100, 10, 9]
     assert newest(tmp_path) == 100
+
+
+def test_a_newest_one_that_is_pruned_under_the_reader_gives_the_next_newer_not_an_older(tmp_path, monkeypatch):
+    for step in (3, 6):
+        write(tmp_path, step)
+    pruned = []
+
+    def read_late(path, *rest):
+        if not pruned:
+            pruned.append(path.name)
+            write(tmp_path, 9)
+            shutil.rmtree(path)
+        return read_checkpoint(path, *rest)
+
+    monkeypatch.setattr(checkpoints, "read_checkpoint", read_late)
+    assert newest(tmp_path) == 9
+    assert pruned == ["6"]
 
 
 def test_the_newest_and_the_best_are_kept(tmp_path):

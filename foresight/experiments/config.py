@@ -141,13 +141,14 @@ class DeviceSettings:
 
 
 def from_json(record: type, values: Any, where: str = "config") -> Any:
-    """A frozen record from plain values; names that the record does not know are refused."""
+    """A frozen record from plain values; what is missing has its default, names that are not known are refused."""
     if not isinstance(values, dict):
         raise ForesightError(f"{where} is {values!r}; expected settings by name")
     hints = typing.get_type_hints(record)
     unknown = sorted(set(values) - set(hints))
     if unknown:
-        raise ForesightError(f"{where} has '{unknown[0]}', which this version of foresight does not know")
+        names = ", ".join(f"'{name}'" for name in unknown)
+        raise ForesightError(f"{where} has {names}, which this version of foresight does not know")
     return record(**{name: restored(hints[name], value, f"{where}.{name}") for name, value in values.items()})
 
 

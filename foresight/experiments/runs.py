@@ -11,6 +11,7 @@ from foresight import __version__
 from foresight.errors import ForesightError
 from foresight.experiments.arrays import parse_json
 from foresight.experiments.checkpoints import FORMAT, Checkpoint, Damaged, newest_good, set_aside, steps_in
+from foresight.experiments.config import RunConfig
 from foresight.experiments.crew import is_writer, wait_for_all
 from foresight.experiments.lock import own
 from foresight.files import discard_leftovers, make_folder, read_at_most, write_whole
@@ -101,8 +102,13 @@ def find_together(run: Run, say: Say) -> Checkpoint | None:
 
 
 def check_same_settings(run: Run, wanted: dict[str, Any]) -> None:
-    """Refuse to go on with settings that the run was not begun with."""
-    there, here = flatten(run.config), flatten(wanted)
+    """Refuse to go on with settings that the run was not begun with.
+
+    A setting that the run does not know, because it was begun before there was one, has its default there: a new
+    setting's default is to mean what was done before.
+    """
+    here, usual = flatten(wanted), flatten(RunConfig().as_json())
+    there = {name: usual[name] for name in here if name in usual} | flatten(run.config)
     for name in [*there, *here]:
         if there.get(name) != here.get(name):
             raise ForesightError(

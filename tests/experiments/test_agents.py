@@ -23,13 +23,15 @@ def config(tmp_path, monkeypatch):
     return RunConfig(seed=5, seeds=3, env=EnvSettings(levels=levels, env=("view=planes",)))
 
 
-def write_weights(path, config: RunConfig, step: int = 7):
-    """The nets of a run's seeds, stacked as training keeps them, in a file."""
+def write_weights(path, config: RunConfig, step: int = 7, without: str | None = None):
+    """The nets of a run's seeds, stacked as training keeps them, in a file; perhaps `without` a setting of learning."""
     env = build_env(config)
     keys = jax.random.split(jax.random.key(0), config.seeds)
     nets = [build_net(config, env, key) for key in keys]
     net = nets[0] if config.seeds == 1 else jax.tree.map(lambda *leaves: jnp.stack(leaves), *nets)
-    write_whole(path, encode(to_arrays(net), {"config": config.as_json(), "step": step}))
+    stored = config.as_json()
+    stored["learn"].pop(without, None)
+    write_whole(path, encode(to_arrays(net), {"config": stored, "step": step}))
     return nets
 
 
@@ -44,6 +46,11 @@ def test_seeds_trained_together_become_agents_of_their_own(tmp_path, config):
     assert all(same_net(agent.net, net) for agent, net in zip(loaded, nets, strict=True))
     assert not same_net(loaded[0].net, nets[1])
     assert loaded[0].frames == 7 * config.learn.frames_per_round
+
+
+def test_agents_stored_before_a_setting_existed_are_loaded_with_its_default(tmp_path, config):
+    write_weights(tmp_path / "a.safetensors", config, without="non_finite")
+    assert all(agent.config == config for agent in load_agents(tmp_path / "a.safetensors"))
 
 
 def test_an_exported_agent_is_the_same_alone(tmp_path, config):

@@ -30,6 +30,7 @@ def changed(path: str, value) -> dict:
     [
         ("moon", 1, "config has 'moon', which this version of foresight does not know"),
         ("learn.moon", 1, "config.learn has 'moon'"),
+        ("learn", {"sun": 1, "moon": 1}, "config.learn has 'moon', 'sun', which this version"),
         ("learn", 5, "config.learn is 5; expected settings by name"),
         ("learn.lanes", "many", "config.learn.lanes is 'many'; expected int"),
         ("learn.lanes", True, "config.learn.lanes is True; expected int"),
@@ -48,6 +49,14 @@ def changed(path: str, value) -> dict:
 def test_stored_values_that_cannot_be_are_refused_by_name(path, value, message):
     with pytest.raises(ForesightError, match=message):
         from_json(RunConfig, changed(path, value))
+
+
+def test_what_was_stored_before_there_was_such_a_setting_has_its_default():
+    values = replace(RunConfig(), seeds=3, learn=LearnSettings(trace=0.25, non_finite="skip")).as_json()
+    del values["learn"]["non_finite"], values["net"]
+    config = from_json(RunConfig, values)
+    assert (config.learn.non_finite, config.net) == ("stop", NetSettings())
+    assert (config.learn.trace, config.seeds) == (0.25, 3)
 
 
 def test_whole_chunks_cover_the_steps():

@@ -11,9 +11,12 @@ import time
 
 import pytest
 
+from foresight.app.train import parse
 from foresight.errors import ForesightError
+from foresight.experiments.config import RunConfig
 from foresight.experiments.lock import check_free, own
 from foresight.experiments.runs import open_run, open_together, read_run
+from foresight.learning.settings import LearnSettings
 
 
 def test_a_second_owner_is_refused_at_once_and_told_who_the_first_is(tmp_path):
@@ -97,6 +100,38 @@ def test_a_run_keeps_its_identity_and_settings(tmp_path):
     assert run.config == {"a": [1, 2]}
     (tmp_path / "other").mkdir()
     assert open_run(tmp_path / "other", {"a": [1, 2]}).id != run.id
+
+
+def stored_without(folder, name: str, **learn) -> bytes:
+    """A run begun when learning had no setting `name`: the bytes of its config.json."""
+    open_run(folder, RunConfig(learn=LearnSettings(**learn)).as_json())
+    stored = json.loads((folder / "config.json").read_text())
+    del stored["config"]["learn"][name]
+    (folder / "config.json").write_text(json.dumps(stored))
+    return (folder / "config.json").read_bytes()
+
+
+def test_a_run_begun_before_a_setting_existed_goes_on_with_its_default(tmp_path):
+    before = stored_without(tmp_path, "non_finite", trace=0.25)
+    wanted = RunConfig(learn=LearnSettings(trace=0.25))
+    assert open_run(tmp_path, wanted.as_json()).id == read_run(tmp_path).id
+    assert (tmp_path / "config.json").read_bytes() == before
+    for words in (["--out", str(tmp_path)], ["--config", str(tmp_path / "config.json")]):
+        assert parse(words).settings == wanted
+
+
+def test_a_run_begun_before_a_setting_existed_is_not_gone_on_with_otherwise(tmp_path):
+    stored_without(tmp_path, "non_finite")
+    with pytest.raises(ForesightError, match=r"'learn\.non_finite' is stop there and skip here"):
+        open_run(tmp_path, RunConfig(learn=LearnSettings(non_finite="skip")).as_json())
+
+
+def test_a_setting_that_only_the_stored_run_has_is_refused_by_name(tmp_path):
+    open_run(tmp_path, RunConfig().as_json() | {"moon": 1})
+    with pytest.raises(ForesightError, match="'moon' is 1 there and absent here"):
+        open_run(tmp_path, RunConfig().as_json())
+    with pytest.raises(ForesightError, match="config has 'moon', which this version"):
+        parse(["--out", str(tmp_path)])
 
 
 def test_a_folder_of_something_else_is_left_alone(tmp_path):

@@ -1,22 +1,22 @@
 // The recurrent core of DRC(D, N) on a Hopper GPU: a whole unroll in one kernel, one block per trajectory.
 //
 // Data flow. A block keeps everything that recurs on chip. A board of H x W cells is laid out in slots, row by row,
-// with one empty column after each row: slot = y * (W + 1) + x. A hidden state lies in shared memory as four planes of
+// with one empty slot after each row: slot = y * (W + 1) + x. A hidden state lies in shared memory as four planes of
 // eight channels, 16 bytes a slot, with a margin of zeros before and after. Then a 3x3 convolution is nine products of
-// the same buffer, each starting at another slot, and that is how the tensor cores' own instruction (wgmma) takes its
-// second operand: no im2col, no copies. A module-tick is one such product, 128 gates by (9 taps * 64 channels) by 112
-// slots: two groups of four warps, 64 gates each. The weights do not fit on chip; they stream from L2, packed beforehand
-// in the order of the tensor cores' fragments, straight into registers, two groups of steps ahead of their use. Rows of
-// the product are ordered so that the lanes `l` and `l ^ 16` hold the four gates of the same channel; they swap halves,
-// and every thread then owns one channel at 14 slots, with the cell state, float32, in a place of its own.
+// the same buffer, each starting at another slot, and that is how the tensor cores' own instruction (wgmma) takes an
+// operand: no im2col, no copies. A module-tick is one such product, 128 gates by (9 taps * 64 channels) by 112 slots:
+// two teams of four warps, 64 gates each. The weights of all modules do not fit on chip. They stream from L2 through a
+// ring in shared memory, packed beforehand as the tensor cores read them, one copy of 12 kB at a time, several under way.
+// Rows of the product are ordered so that the lanes `l` and `l ^ 16` hold the four gates of the same channel; they swap
+// halves, and every thread then owns one channel at 14 slots, with the cell state, float32, in a place of its own.
 //
 // `forward` also stores gates, cells and hidden states when it is told to; `backward` walks them in reverse and gives
 // the gradient of every gate's pre-activation, dz. The convolution's input gradient is again one product, from planes
-// of dz: 64 channels (the module below, the module's own) by (9 taps * 128 gates) by 112 slots; each group of warps sums
-// half of the 1,152 terms for all slots, and the groups swap halves of the sums. Whatever a module-tick needs from
-// global memory is asked for before the product that precedes its use, and what can wait (pooling, copies of hidden
-// states) is done while the tensor cores work. `weight_gradient` then makes the gradient of the convolution's weights
-// from all ticks at once: a block for each trajectory, module and row of taps.
+// of dz: 64 channels (the module below, the module's own) by (9 taps * 128 gates) by 112 slots; each team sums half of
+// the 1,152 terms for all slots, and the teams swap halves of the sums. What is needed from global memory is asked for
+// a product ahead, a few loads at a time, so that they never hold up the tensor cores; what can wait (pooling, storing)
+// is done while those work. Hidden states and dz are stored as they lie, plane by plane. `weight_gradient` then makes
+// the gradient of the convolution's weights from all ticks at once: a block for each trajectory, module and row of taps.
 //
 // H and W are compile-time constants; D, N, T are not. 32 channels.
 
@@ -43,9 +43,7 @@ constexpr int kPlane = kRows * 16;               // bytes: eight channels of eve
 constexpr int kHidden = kF / 8 * kPlane;         // bytes of a hidden state
 constexpr int kMine = 14;                        // slots of a thread, for one channel
 constexpr int kPoolPitch = kGates * 2 + 32;      // bytes; 32 to spare spread the rows over the banks
-constexpr int kForwardSteps = 36;                // of 16 inner terms: 9 taps * 64 channels
-constexpr int kBackwardSteps = 72;               // 9 taps * 128 gates
-constexpr int kGroup = 3, kGroups = 12;          // a module-tick's product goes by groups of steps
+constexpr int kGroup = 3, kGroups = 12;          // a team's product goes by 36 steps of 16 terms, in groups
 constexpr int kRing = 6, kGroupBytes = 12288;    // groups of weights on chip at a time, and the size of each
 constexpr int kPending = 2;                      // groups under way while the next is issued
 static_assert(kH * kAcross <= kSlots, "the board has more slots than the kernel");
@@ -120,6 +118,7 @@ __device__ __forceinline__ uint32_t ask(const uint32_t* p) {
 }
 
 __device__ __forceinline__ uint32_t shared_address(const void* p) { return static_cast<uint32_t>(__cvta_generic_to_shared(p)); }
+
 // Barriers in shared memory, on which copies report their bytes and threads their arrival.
 __device__ __forceinline__ void prepare_barrier(uint32_t barrier, int arrivals) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
@@ -137,8 +136,8 @@ __device__ __forceinline__ void wait(uint32_t barrier, int parity) {
 }
 
 // Weights on their way from L2: a ring of groups of steps. A thread of either team, in turn, fills it in the order of
-// use, some groups ahead; each warp says when it is done with a group. A module-tick goes round twice, so that places and parities are known
-// when compiling.
+// use, some groups ahead; each warp says when it is done with a group. A module-tick goes round twice, so that places
+// and parities are known when compiling.
 struct Ring {
   uint32_t data, full, empty;                    // addresses in shared memory
   __device__ __forceinline__ Ring(unsigned char* memory) : data(shared_address(memory)), full(data + kRing * kGroupBytes), empty(full + kRing * 8) {}
@@ -156,7 +155,7 @@ struct Ring {
   __device__ __forceinline__ void start(const unsigned char* here) const {
     for (int group = 0; group < kLead; ++group) ask(group, here + group * kGroupBytes);
   }
-  // After group `group` has been issued: the group that comes `kLead` later takes the place of one that all are done with.
+  // After group `group` has been issued: the one that comes `kLead` later takes a place that all are done with.
   __device__ __forceinline__ void go_on(int group, const unsigned char* here, const unsigned char* next, bool first, bool last) const {
     const int coming = group + kLead, place = coming % kRing;
     if (threadIdx.x != coming % 2 * 128 || (coming >= kGroups && last)) return;
@@ -200,9 +199,6 @@ struct Place {
   __device__ __forceinline__ int cell(int i) const { return is_cell(i) ? slot(i) - slot(i) / kAcross : 0; }
   __device__ __forceinline__ int granule() const { return (half * kF + channel) * 4 + quad; }  // place in stored arrays
 };
-
-struct Add { __device__ float operator()(float a, float b) const { return a + b; } };
-struct Max { __device__ float operator()(float a, float b) const { return fmaxf(a, b); } };
 
 struct ForwardArgs {
   const unsigned char* weights;  // [S, D, 36 steps, 2 teams, 2, 64 rows, 8] in bfloat16

@@ -16,6 +16,8 @@ from foresight.types import Outcome, State, TimeStep
 # up from 0, so what is folded in for cap and steps is kept out of their reach.
 CAP = 0x7FFFFFFF
 STEPS = 0x80000000
+KEY_STEP = 0x9E3779B9  # from an episode's key to the next one's; odd, so that it can be divided by
+MOST_DRAWN = 65_536  # levels drawn side by side beforehand, for the sake of memory
 LANES = 8  # the fewest costly resets that `advance_each` makes at a time
 
 
@@ -111,7 +113,13 @@ def next_key(key: Array) -> Array:
     """The key of the episode that follows the one with `key`."""
     # It needs only be unlike all others, since everything drawn from it is hashed: adding odd numbers to its words
     # walks through 2^32 different keys and costs nothing, where threefry would take most of a Sokoban step.
-    return jax.random.wrap_key_data(jax.random.key_data(key) + jnp.uint32(0x9E3779B9), impl=jax.random.key_impl(key))
+    return key_after(key, 1)
+
+
+def key_after(key: Array, episodes: int | Array) -> Array:
+    """The key of the episode that comes so many later."""
+    words = jax.random.key_data(key) + jnp.uint32(KEY_STEP) * jnp.asarray(episodes, jnp.uint32)
+    return jax.random.wrap_key_data(words, impl=jax.random.key_impl(key))
 
 
 def move(env: Env, playing: Playing, action: Array) -> tuple[Playing, Transition, Array]:
@@ -134,11 +142,25 @@ def report(env: Env, going: Playing, transition: Transition, truncated: Array, f
     )
 
 
-def advance(env: Env, playing: Playing, action: Array) -> tuple[Playing, TimeStep]:
-    """One step; where it ends the episode, the next episode has begun in what is returned."""
+class Ahead(NamedTuple):
+    """The first states of episodes to come, drawn beforehand."""
+
+    key: Array  # of the episode before them
+    states: State  # [n, ...], of the n episodes that follow it
+
+    def state(self, key: Array) -> State:
+        """The first state of the episode with `key`, one of the n."""
+        words, before = jax.random.key_data(key), jax.random.key_data(self.key)
+        number = (words[0] - before[0]) * jnp.uint32(pow(KEY_STEP, -1, 2**32)) - 1
+        return jax.tree.map(lambda leaf: leaf[number], self.states)
+
+
+def advance(env: Env, playing: Playing, action: Array, ahead: Ahead | None = None) -> tuple[Playing, TimeStep]:
+    """One step; where it ends the episode, the next one, from `ahead` if given, has begun in what is returned."""
     going, transition, truncated = move(env, playing, action)
     ended = transition.terminated | truncated
-    fresh = start(env, next_key(playing.key))
+    key = next_key(playing.key)
+    fresh = start_from(env, env.reset(key) if ahead is None else ahead.state(key), key)
     following = jax.tree.map(lambda new, old: jnp.where(ended, new, old), fresh, going)
     return following, report(env, going, transition, truncated, following)
 
@@ -148,10 +170,30 @@ def start_each(env: Env, keys: Array) -> Playing:
     return jax.vmap(partial(start, env))(keys)
 
 
-def advance_each(env: Env, playing: Playing, actions: Array) -> tuple[Playing, TimeStep]:
-    """`advance` for B episodes side by side [B], making costly resets only where episodes ended."""
-    if not env.costly_reset:
-        return jax.vmap(partial(advance, env))(playing, actions)
+def prepare(env: Env, playing: Playing, steps: int) -> Ahead | None:
+    """What `advance_each` may be given for the next `steps` steps, if that is faster than resets as they are needed.
+
+    A reset that draws until a level is good is a loop whose end depends on what was drawn. A CPU runs it where an
+    episode ended and nowhere else. A GPU asks the host after every round of it, so there the loops of all steps are run
+    at once, beforehand: more levels are drawn than used, but no step has such a loop.
+    """
+    if not env.costly_reset or jax.default_backend() == "cpu":
+        return None
+    return draw_ahead(env, playing, steps)
+
+
+def draw_ahead(env: Env, playing: Playing, episodes: int) -> Ahead:
+    """The first states of each lane's next `episodes` episodes, [B]."""
+    after = jax.vmap(key_after, in_axes=(None, 0))
+    keys = jax.vmap(after, in_axes=(0, None))(playing.key, jnp.arange(1, episodes + 1))  # [B, episodes]
+    states = jax.lax.map(env.reset, keys.ravel(), batch_size=min(keys.size, MOST_DRAWN))
+    return Ahead(playing.key, jax.tree.map(lambda leaf: leaf.reshape(*keys.shape, *leaf.shape[1:]), states))
+
+
+def advance_each(env: Env, playing: Playing, actions: Array, ahead: Ahead | None = None) -> tuple[Playing, TimeStep]:
+    """`advance` for B episodes side by side [B]; costly resets are `ahead` [B] or made only where episodes ended."""
+    if ahead is not None or not env.costly_reset:
+        return jax.vmap(partial(advance, env))(playing, actions, ahead)
     going, transition, truncated = jax.vmap(partial(move, env))(playing, actions)
     following = restart_where(env, transition.terminated | truncated, going)
     return following, jax.vmap(partial(report, env))(going, transition, truncated, following)

@@ -1,6 +1,5 @@
 """Gridworld: walk around square obstacles to a goal, in eight directions."""
 
-from math import ceil
 from typing import ClassVar, NamedTuple
 
 import equinox as eqx
@@ -10,6 +9,7 @@ from jax import Array
 
 from foresight.envs.base import Env, Transition
 from foresight.envs.chance import below, between
+from foresight.envs.gridworld_barriers import Squares, are_parted, pack_rows, union_of_rows, unpack_rows
 from foresight.errors import ForesightError
 
 FREE, OBSTACLE, GOAL, PLAYER = range(4)  # the codes of an observation
@@ -79,25 +79,23 @@ class Gridworld(Env):
     def draw_maze(self, key: Array) -> tuple[Maze, Array]:
         """Obstacles, player and goal at random; and whether the goal can be reached."""
         words = jax.random.bits(key, (3 + 3 * self.obstacles[1],))
-        obstacles = self.draw_obstacles(words[2:])
-        free = jnp.cumsum(~obstacles.ravel(), dtype=jnp.int32)
-        player_rank, goal_rank = below(free[-1], words[0]), below(free[-1] - 1, words[1])
+        squares = self.draw_squares(words[2:])
+        obstacles = lay_out(squares, self.size)
+        free = jnp.sum(~obstacles, axis=1, dtype=jnp.int32)
+        count = jnp.sum(free)
+        player_rank, goal_rank = below(count, words[0]), below(count - 1, words[1])
         goal_rank += (goal_rank >= player_rank).astype(jnp.int32)  # among the free cells without the player's
-        places = jnp.searchsorted(free, jnp.stack([player_rank, goal_rank]) + 1).astype(jnp.int32)
-        (row, goal_row), (column, goal_column) = jnp.divmod(places, jnp.int32(self.size))
-        maze = Maze(obstacles, row, column, goal_row, goal_column)
-        return maze, (free[-1] >= 2) & can_reach_goal(maze)
+        rows, columns = ranked_cells(~obstacles, jnp.stack([player_rank, goal_rank]))
+        maze = Maze(obstacles, rows[0], columns[0], rows[1], columns[1])
+        return maze, (count >= 2) & ~are_parted(squares, self.size, rows, columns)
 
-    def draw_obstacles(self, words: Array) -> Array:
-        """Squares that lie fully inside and may overlap, bool [S, S], from 1 + 3 * most random words."""
+    def draw_squares(self, words: Array) -> Squares:
+        """Obstacles that lie fully inside and may overlap, from 1 + 3 * most random words."""
         most = self.obstacles[1]
         count, words = between(*self.obstacles, words[0]), words[1:].reshape(3, most)
-        side = between(*self.sides, words[:1])
-        first = below(self.size - side + 1, words[1:])  # row and column of each one's top left cell
-        cells = jnp.arange(self.size, dtype=jnp.int32)[None, None]
-        rows, columns = (first[..., None] <= cells) & (cells < (first + side)[..., None])  # bool [most, S] each
-        rows &= (jnp.arange(most) < count)[:, None]
-        return jnp.any(rows[:, :, None] & columns[:, None, :], axis=0)
+        side = between(*self.sides, words[0])
+        top, left = below((self.size - side + 1)[None], words[1:])
+        return Squares(top, left, jnp.where(jnp.arange(most) < count, side, 0))
 
     def step(self, state: Maze, action: Array, key: Array) -> tuple[Maze, Transition]:
         """One move; off the board is no move, onto an obstacle or the goal ends the episode."""
@@ -135,40 +133,19 @@ def check_range(name: str, bounds: tuple[int, int], smallest: int) -> None:
         raise ForesightError(f"{name} are {bounds}; expected (least, most) with {smallest} <= least <= most")
 
 
-def can_reach_goal(maze: Maze) -> Array:
-    """True when the eight moves lead from the player to the goal past the obstacles."""
-    # The cells reached are bits, a row of the board being a few words: one step grows all of them at once.
-    free = pack_rows(~maze.obstacles)
-    places = jnp.arange(len(maze.obstacles), dtype=jnp.int32)
-    at_player = (places[:, None] == maze.row) & (places[None] == maze.column)
-    at_goal = (places[:, None] == maze.goal_row) & (places[None] == maze.goal_column)
-    goal = pack_rows(at_goal)
-
-    def is_open(grown_and_before: tuple[Array, Array]) -> Array:
-        grown, before = grown_and_before
-        return jnp.any(grown != before) & ~jnp.any(grown & goal)
-
-    def grow_more(grown_and_before: tuple[Array, Array]) -> tuple[Array, Array]:
-        grown = before = grown_and_before[0]
-        for _ in range(4):  # a round of the loop costs about as much as four steps in it
-            grown = grow(grown) & free
-        return grown, before
-
-    reached, _ = jax.lax.while_loop(is_open, grow_more, (pack_rows(at_player), jnp.zeros_like(goal)))
-    return jnp.any(reached & goal)
+def lay_out(squares: Squares, size: int) -> Array:
+    """The cells that squares fill, bool [S, S]."""
+    cells = jnp.arange(size, dtype=jnp.int32)[None]
+    rows = (squares.top[:, None] <= cells) & (cells < squares.bottom[:, None])  # bool [n, S]
+    columns = (squares.left[:, None] <= cells) & (cells < squares.right[:, None])
+    return unpack_rows(union_of_rows(rows.T, pack_rows(columns)), size)
 
 
-def pack_rows(flags: Array) -> Array:
-    """Flags bool [S, S] as bits uint32 [S, words], the lowest bit first."""
-    size = len(flags)
-    words = ceil(size / 32)
-    flags = jnp.pad(flags, ((0, 0), (0, 32 * words - size))).reshape(size, words, 32).astype(jnp.uint32)
-    return jnp.sum(flags << jnp.arange(32, dtype=jnp.uint32)[None, None], axis=2, dtype=jnp.uint32)
-
-
-def grow(bits: Array) -> Array:
-    """Each set bit of [S, words] spread to its eight neighbours; beyond the last column it may spill."""
-    from_left = jnp.pad(bits >> 31, ((0, 0), (1, 0)))[:, :-1]
-    from_right = jnp.pad(bits << 31, ((0, 0), (0, 1)))[:, 1:]
-    wide = bits | (bits << 1) | (bits >> 1) | from_left | from_right
-    return wide | jnp.pad(wide, ((1, 0), (0, 0)))[:-1] | jnp.pad(wide, ((0, 1), (0, 0)))[1:]
+def ranked_cells(free: Array, ranks: Array) -> tuple[Array, Array]:
+    """Rows and columns [n] of the free cells of [S, S] with these `ranks` [n], counted row by row from 0."""
+    up_to = jnp.cumsum(jnp.sum(free, axis=1, dtype=jnp.int32))  # free cells in a row and above
+    rows = jnp.sum(up_to[None] <= ranks[:, None], axis=1, dtype=jnp.int32)
+    rows = jnp.minimum(rows, len(free) - 1)  # where there is no such cell
+    in_row = free[rows]
+    ranks -= up_to[rows] - jnp.sum(in_row, axis=1, dtype=jnp.int32)
+    return rows, jnp.sum(jnp.cumsum(in_row, axis=1, dtype=jnp.int32) <= ranks[:, None], axis=1, dtype=jnp.int32)

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from foresight.envs import DOMAINS, make
-from foresight.envs.base import Env, Playing, advance_each, start_each
+from foresight.envs.base import Env, Playing, advance_each, prepare, start_each
 from foresight.errors import ForesightError
 from foresight.experiments.bench_peers import measure_peers
 from foresight.experiments.bench_programs import device
@@ -90,8 +90,10 @@ def measure(env: Env, work: str, batch: int, seconds: float) -> float:
 def run(env: Env, work: str, playing: Playing, result: Array, actions: Array) -> tuple[Playing, Array]:
     """Play `actions` [T, B]. What each step makes is carried on, so that it is really written to memory."""
 
+    ahead = prepare(env, playing, len(actions))
+
     def step(carried: tuple[Playing, Array], actions: Array) -> tuple[tuple[Playing, Array], None]:
-        playing, given = advance_each(env, carried[0], actions)
+        playing, given = advance_each(env, carried[0], actions, ahead)
         if work == "rules":
             return (playing, carried[1] + given.reward), None
         if work == "observe":

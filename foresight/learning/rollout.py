@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from foresight.envs.base import Env, Playing, advance_each, start_each
+from foresight.envs.base import Ahead, Env, Playing, advance_each, prepare, start_each
 from foresight.learning.spread import on_each_device
 from foresight.nets.base import Net, fresh_where
 from foresight.types import Memory, Outcome, TimeStep, Trajectory
@@ -45,13 +45,13 @@ def begin(env: Env, net: Net, lanes: int, key: Array) -> Lanes:
     return Lanes(playing=start_each(env, jax.random.split(key, lanes)), memory=memory)
 
 
-def act(env: Env, net: Net, lanes: Lanes, key: Array) -> tuple[Lanes, Moment]:
+def act(env: Env, net: Net, ahead: Ahead | None, lanes: Lanes, key: Array) -> tuple[Lanes, Moment]:
     """Every lane sees, thinks, draws an action from the policy, and moves."""
     observation = jax.vmap(env.observe)(lanes.playing.state)
     start = lanes.playing.steps == 0
     logits, memory = on_each_device(think_each)((env, net), lanes.memory, observation, start)
     action = jax.random.categorical(key, logits)
-    playing, step = on_each_device(advance_each)(env, lanes.playing, action)
+    playing, step = on_each_device(advance_each)(env, lanes.playing, action, ahead)
     return Lanes(playing, memory), Moment(observation, start, action, logits, step)
 
 
@@ -68,7 +68,8 @@ def think_each(player: tuple[Env, Net], memory: Memory, observation: Array, star
 
 def unroll(env: Env, net: Net, lanes: Lanes, length: int, key: Array) -> tuple[Lanes, Trajectory, Tally]:
     """`length` steps of every lane: trajectories [B, T] and what came of the episodes that ended."""
-    after, moments = jax.lax.scan(lambda now, key: act(env, net, now, key), lanes, jax.random.split(key, length))
+    ahead = on_each_device(partial(prepare, steps=length))(env, lanes.playing)
+    after, moments = jax.lax.scan(partial(act, env, net, ahead), lanes, jax.random.split(key, length))
     last = jax.vmap(env.observe)(after.playing.state)
     by_lane = jax.tree.map(lambda x: jnp.swapaxes(x, 0, 1), moments)
     played = Trajectory(

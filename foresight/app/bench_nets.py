@@ -2,15 +2,15 @@
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 
-import jax
 import tyro
 
-from foresight.app.bench_record import say, write_record
-from foresight.experiments.bench_nets import BATCHES, Measurement, measure, pairs, report
-from foresight.experiments.bench_programs import device
+from foresight.app.bench_record import earlier_record, say, write_record
+from foresight.experiments.bench_nets import BATCHES, Measurement, measure, pairs, report, rows_of
+from foresight.experiments.config import assignments
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,8 @@ class BenchNets:
     """Frames per second of the paper's networks at their full size, forward and forward with gradient.
 
     A batch of B is B unrolls side by side. Programs that would not fit into memory or take too long are left out,
-    with a note. Programs are compiled side by side, and run one at a time.
+    with a note. The programs of one network and domain are compiled side by side and run one at a time; then its rows
+    are shown and written, and the next begins. A file given by --out that is there already is gone on with.
 
     examples: foresight bench nets --nets drc --domains sokoban --batches 16 64
               foresight bench nets --seconds 1 --budget 300 --out nets.json
@@ -29,28 +30,42 @@ class BenchNets:
     batches: tuple[int, ...] = BATCHES  # batch sizes
     unroll: int = 20  # frames in an unroll
     seconds: float = 2.0  # how long each program is run, beyond compiling it
-    budget: float = math.inf  # after this many seconds no further program is begun
+    budget: float = math.inf  # after this many seconds no further network and domain is begun
     dtype: str | None = None  # float32 or bfloat16; float32 on a CPU and bfloat16 elsewhere where none is named
-    out: Path | None = None  # write the result to this JSON file, anew after every measurement
+    compiler: tuple[str, ...] = ()  # options of XLA as NAME=VALUE, such as xla_gpu_autotune_level=1; rows name them
+    out: Path | None = None  # JSON file that is written after every network and domain; what it has is kept
     json: bool = False  # print one JSON document
 
 
 def main(arguments: list[str]) -> None:
-    """Measure and print."""
+    """Measure what is not known yet; rows are told as they come, and all are printed at the end."""
     options = tyro.cli(BenchNets, args=arguments, prog="foresight bench nets")
-    tell = say if options.json else print  # what JSON is printed beside goes to the other stream
     chosen = pairs(options.nets, options.domains)
-    tell(f"frames per second on {device()}, jax {jax.__version__}")
-    tell(f"{'net':<7} {'domain':<11} {'batch':>5} {'dtype':<9} {'forward':>11} {'trained':>11}  note")
-    rows = []
-    limits = {"unroll": options.unroll, "seconds": options.seconds, "budget": options.budget}
-    for row in measure(chosen, options.batches, dtype=options.dtype, **limits):
-        rows.append(row)
-        tell(format_row(row))
-        if options.out:
-            write_record(options.out, report(rows))
-    if options.json:
-        print(json.dumps(report(rows), indent=1))
+    earlier = earlier_record(options.out, "nets", (), [field.name for field in fields(Measurement)])
+    rows = rows_of(earlier) if earlier else []
+    parts = measure(
+        chosen,
+        options.batches,
+        unroll=options.unroll,
+        seconds=options.seconds,
+        dtype=options.dtype,
+        budget=options.budget,
+        options=assignments(options.compiler, "compiler"),
+        known=tuple(rows),
+        say=say,
+    )
+    for part in parts:
+        rows += part
+        write_record(options.out, report(rows))  # before anything else: from here on it is not lost
+        say("\n".join(map(format_row, part)))
+    print(json.dumps(report(rows), indent=1) if options.json else format_table(report(rows)))
+
+
+def format_table(document: dict[str, Any]) -> str:
+    """All rows, with what they were made on."""
+    heading = f"{'net':<7} {'domain':<11} {'batch':>5} {'dtype':<9} {'forward':>11} {'trained':>11}  note"
+    about = f"frames per second on {document['device']}, jax {document['jax']}"
+    return "\n".join([about, heading, *map(format_row, rows_of(document))])
 
 
 def format_row(row: Measurement) -> str:

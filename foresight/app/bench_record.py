@@ -1,11 +1,16 @@
-"""What the benches share: telling how far they have come, and writing what they know."""
+"""What the benches share: telling how far they have come, writing what they know, and going on from it."""
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from foresight.files import write_whole
+import jax
+
+from foresight.errors import ForesightError
+from foresight.experiments.bench_programs import device
+from foresight.files import reading, write_whole
 
 
 def say(sentence: str) -> None:
@@ -13,6 +18,37 @@ def say(sentence: str) -> None:
     print(sentence, file=sys.stderr, flush=True)
 
 
-def write_record(path: Path, document: dict[str, Any]) -> None:
-    """A result as a JSON file."""
-    write_whole(path, (json.dumps(document, indent=1) + "\n").encode())
+def write_record(path: Path | None, document: dict[str, Any]) -> None:
+    """A result as a JSON file, where one is wanted."""
+    if path:
+        write_whole(path, (json.dumps(document, indent=1) + "\n").encode())
+
+
+def read_record(path: Path, subject: str, names: Sequence[str], of_rows: Sequence[str]) -> dict[str, Any]:
+    """A result written by `--out` of a bench, which has these names and in its rows those."""
+    try:
+        document = json.loads(reading(path))
+        complete = all(name in document for name in names) and all(
+            name in row for row in document["rows"] for name in of_rows
+        )
+    except (ValueError, TypeError, KeyError):
+        complete = False
+    if not complete:
+        raise ForesightError(f"{path} is not a result of `foresight bench {subject} --out`")
+    return document
+
+
+def earlier_record(
+    path: Path | None, subject: str, names: Sequence[str], of_rows: Sequence[str]
+) -> dict[str, Any] | None:
+    """What `--out` holds already, to go on from; refused if it was measured elsewhere."""
+    if path is None or not path.exists():
+        return None
+    document = read_record(path, subject, ("device", "jax", *names), of_rows)
+    for name, here in {"device": device(), "jax": jax.__version__}.items():
+        if document[name] != here:
+            raise ForesightError(
+                f"{path} was measured with {name} {document[name]}, and here it is {here}: give another --out"
+            )
+    say(f"going on from {path}, which has {len(document['rows'])} rows")
+    return document

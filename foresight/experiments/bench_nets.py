@@ -3,9 +3,10 @@
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from functools import partial
 from statistics import median
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import jax
@@ -15,13 +16,16 @@ from jax import Array
 from foresight.errors import ForesightError
 from foresight.experiments.bench_programs import (
     TOO_LARGE,
+    Options,
+    Say,
+    check_options,
     compile_all,
-    compiling_workers,
     default_dtype,
     device,
     filled,
     is_out_of_memory,
     obstacle_of_memory,
+    silent,
     uneventful,
 )
 from foresight.experiments.parameters import DOMAINS
@@ -31,7 +35,6 @@ from foresight.nets.base import Net
 BATCHES = (1, 4, 16, 64, 256, 1024, 4096)
 PATIENCE = 4  # a run that would take this many times the seconds allowed is not begun
 REPEATS = 10
-OUT_OF_TIME = "no time was left"
 
 Pair = tuple[str, str]  # a network and a domain
 
@@ -61,9 +64,11 @@ class Timing:
 class Program(NamedTuple):
     """What is compiled and timed."""
 
-    net: str
-    domain: str
     name: str  # of PROGRAMS
+    batch: int
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.batch}"
 
 
 def pairs(kinds: Sequence[str] = (), domains: Sequence[str] = ()) -> list[Pair]:
@@ -122,77 +127,78 @@ def time_runs(run: Callable[[], Any], seconds: float) -> Timing:
 
 
 class Bench:
-    """Networks measured batch by batch, remembering what runs took, so as not to begin any that take too much."""
+    """A network on a domain, measured batch by batch: all programs are compiled side by side, then run one by one."""
 
-    def __init__(self, unroll: int, seconds: float, dtype: str, budget: float = math.inf):
+    def __init__(self, pair: Pair, unroll: int, seconds: float, dtype: str, options: Options):
+        self.pair = pair
         self.unroll = unroll
         self.seconds = seconds  # each program is run for about this long
         self.dtype = dtype
-        self.deadline = time.monotonic() + budget
-        self.before: dict[Program, tuple[int, float]] = {}  # the last batch that was run, and its seconds
-        self.failed: set[Program] = set()  # those that could not be run at the last batch
-        self.nets: dict[Pair, Net] = {}  # filled with numbers
+        self.options = options
+        self.shapes = shapes(*pair, dtype)
+        self.before: dict[str, tuple[int, float]] = {}  # by program, the last batch that was run and its seconds
+        self.failed: set[str] = set()  # programs that could not be run at the last batch
 
-    def measure(self, chosen: Sequence[Pair], batch: int) -> list[Measurement]:
-        """Some networks at one batch size: all programs are compiled side by side, then run one after the other."""
-        programs = [Program(*pair, name) for pair in chosen for name in PROGRAMS]
-        timings = {program: Timing(None, note) for program in programs if (note := self.obstacle(program, batch))}
-        lowerings = {program: partial(self.lower, program, batch) for program in programs if program not in timings}
-        compiled = compile_all(lowerings, lambda program, why: timings.update({program: self.fail(program, why)}))
+    def measure(self, batches: Sequence[int], say: Say) -> list[Measurement]:
+        """One row for each batch."""
+        programs = [Program(name, batch) for batch in batches for name in PROGRAMS]
+        say(f"compiling {len(programs)} programs")
+        timings: dict[Program, Timing] = {}
+        compiled = compile_all(
+            {program: partial(self.lower, program) for program in programs},
+            lambda program, why: timings.update({program: Timing(None, why)}),
+            say,
+            self.options,
+        )
+        net = filled(self.shapes)
         for program in list(compiled):
-            timings[program] = self.run(program, compiled.pop(program), batch)  # popped, so that its memory is free
-        return [self.measurement(pair, batch, timings) for pair in chosen]
+            timings[program] = self.run(program, compiled.pop(program), net)  # popped, so that its memory is free
+        return [self.measurement(batch, timings) for batch in batches]
 
-    def obstacle(self, program: Program, batch: int) -> str:
-        """Why a program is not to be begun, if so."""
-        if time.monotonic() > self.deadline:
-            return OUT_OF_TIME
-        if program in self.failed:
-            return "a smaller batch could not be run"
-        last_batch, last_seconds = self.before.get(program, (batch, 0.0))
-        expected = last_seconds * batch / last_batch
-        return f"a run would take about {expected:.0f} s" if expected > PATIENCE * self.seconds else ""
-
-    def pictures(self, domain: str, batch: int) -> jax.ShapeDtypeStruct:
+    def pictures(self, batch: int) -> jax.ShapeDtypeStruct:
         """The shape of what a network sees."""
-        return jax.ShapeDtypeStruct((batch, self.unroll, *DOMAINS[domain][0]), jnp.uint8)
+        return jax.ShapeDtypeStruct((batch, self.unroll, *DOMAINS[self.pair[1]][0]), jnp.uint8)
 
-    def lower(self, program: Program, batch: int) -> Any:
+    def lower(self, program: Program) -> Any:
         """A program, ready to be compiled."""
-        net = shapes(program.net, program.domain, self.dtype)
-        return jax.jit(PROGRAMS[program.name]).lower(net, self.pictures(program.domain, batch))
+        return jax.jit(PROGRAMS[program.name]).lower(self.shapes, self.pictures(program.batch))
 
-    def run(self, program: Program, compiled: Any, batch: int) -> Timing:
+    def run(self, program: Program, compiled: Any, net: Net) -> Timing:
         """See that a program fits, and time it."""
-        if obstacle := obstacle_of_memory(compiled):
+        if obstacle := self.obstacle(program) or obstacle_of_memory(compiled):
             return self.fail(program, obstacle)
-        if time.monotonic() > self.deadline:
-            return Timing(None, OUT_OF_TIME)
-        pair = (program.net, program.domain)
-        if pair not in self.nets:
-            self.nets[pair] = filled(shapes(*pair, self.dtype))
         try:
-            one = filled(self.pictures(program.domain, 1))
-            pictures = jnp.broadcast_to(one, (batch, *one.shape[1:]))  # gigabytes of new numbers would take minutes
-            timing = time_runs(lambda: compiled(self.nets[pair], pictures), self.seconds)
+            one = filled(self.pictures(1))
+            # Gigabytes of new numbers would take minutes.
+            pictures = jnp.broadcast_to(one, (program.batch, *one.shape[1:]))
+            timing = time_runs(lambda: compiled(net, pictures), self.seconds)
         except jax.errors.JaxRuntimeError as error:
             if not is_out_of_memory(error):
                 raise
             return self.fail(program, TOO_LARGE)
-        self.before[program] = (batch, timing.seconds)
+        self.before[program.name] = (program.batch, timing.seconds)
         return timing
+
+    def obstacle(self, program: Program) -> str:
+        """Why a program is not to be run, if so."""
+        if program.name in self.failed:
+            return "a smaller batch was not run"
+        last_batch, last_seconds = self.before.get(program.name, (program.batch, 0.0))
+        expected = last_seconds * program.batch / last_batch
+        return f"a run would take about {expected:.0f} s" if expected > PATIENCE * self.seconds else ""
 
     def fail(self, program: Program, why: str) -> Timing:
         """No time for a program that cannot be run; it will not be tried with more."""
-        self.failed.add(program)
+        self.failed.add(program.name)
         return Timing(None, why)
 
-    def measurement(self, pair: Pair, batch: int, timings: dict[Program, Timing]) -> Measurement:
-        """What is known of one network."""
-        mine = {name: timings[Program(*pair, name)] for name in PROGRAMS}
+    def measurement(self, batch: int, timings: dict[Program, Timing]) -> Measurement:
+        """What is known of one batch."""
+        mine = {name: timings[Program(name, batch)] for name in PROGRAMS}
         rates = {name: timing.seconds and batch * self.unroll / timing.seconds for name, timing in mine.items()}
         notes = [f"{name}: {timing.note}" for name, timing in mine.items() if timing.note]
-        return Measurement(*pair, batch, self.unroll, self.dtype, note="; ".join(notes), **rates)
+        notes += [f"compiled with {name}={value}" for name, value in self.options.items()]
+        return Measurement(*self.pair, batch, self.unroll, self.dtype, note="; ".join(notes), **rates)
 
 
 def measure(
@@ -203,18 +209,44 @@ def measure(
     seconds: float = 2.0,
     dtype: str | None = None,
     budget: float = math.inf,
-) -> Iterator[Measurement]:
-    """The networks at every batch size, small ones first; after `budget` seconds no program is begun."""
+    options: Options = MappingProxyType({}),
+    known: Sequence[Measurement] = (),
+    say: Say = silent,
+) -> Iterator[list[Measurement]]:
+    """The rows of one network and domain after the other, as soon as they are measured; not those that are `known`.
+
+    After `budget` seconds none is begun. `options` are for the compiler, and named in the rows.
+    """
     if unroll < 1 or seconds <= 0 or budget <= 0 or any(batch < 1 for batch in batches):
         raise ForesightError("batch sizes, the unroll, the seconds and the budget must be positive")
-    bench, group = Bench(unroll, seconds, dtype or default_dtype(), budget), compiling_workers()
-    for batch in sorted(set(batches)):
-        for first in range(0, len(chosen), group):
-            yield from bench.measure(chosen[first : first + group], batch)
+    check_options(options)
+    begin, dtype = time.monotonic(), dtype or default_dtype()
+    there = {(row.net, row.domain, row.batch, row.unroll, row.dtype) for row in known}
+    wanted = {pair: [b for b in sorted(set(batches)) if (*pair, b, unroll, dtype) not in there] for pair in chosen}
+    for pair in [pair for pair, missing in wanted.items() if not missing]:
+        say(f"{' '.join(pair)}: known already")
+    wanted = {pair: missing for pair, missing in wanted.items() if missing}
+    for count, (pair, missing) in enumerate(wanted.items()):
+        if time.monotonic() - begin > budget:
+            say(f"no time is left for {', '.join(map(' '.join, list(wanted)[count:]))}")
+            return
+        told = partial(tell, say, f"{' '.join(pair)} ({count + 1} of {len(wanted)})")
+        yield Bench(pair, unroll, seconds, dtype, options).measure(missing, told)
+
+
+def tell(say: Say, about: str, sentence: str) -> None:
+    """Say what a sentence is about, too."""
+    say(f"{about}: {sentence}")
 
 
 def report(rows: Sequence[Measurement]) -> dict[str, Any]:
     """Measurements with what they were made on, network by network, ready for JSON."""
-    order = [(kind, domain) for kind in KINDS for domain in DOMAINS]
-    rows = sorted(rows, key=lambda row: (order.index((row.net, row.domain)), row.batch))
+    order = {pair: place for place, pair in enumerate((kind, domain) for kind in KINDS for domain in DOMAINS)}
+    rows = sorted(rows, key=lambda row: (order.get((row.net, row.domain), len(order)), row.batch))
     return {"device": device(), "jax": jax.__version__, "rows": [asdict(row) for row in rows]}
+
+
+def rows_of(document: dict[str, Any]) -> list[Measurement]:
+    """The measurements of a report."""
+    names = [field.name for field in fields(Measurement)]
+    return [Measurement(**{name: row[name] for name in names}) for row in document["rows"]]

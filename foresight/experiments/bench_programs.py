@@ -1,8 +1,9 @@
 """Programs to be measured: compiled side by side, weighed, and filled with numbers to run on."""
 
 import os
+import time
 from collections.abc import Callable, Hashable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any, TypeVar
 
 import jax
@@ -14,7 +15,10 @@ from foresight.errors import ForesightError
 from foresight.types import Memory, Trajectory
 
 Key = TypeVar("Key", bound=Hashable)
+Say = Callable[[str], None]
+Options = Mapping[str, str | int | float | bool]  # of the compiler, by name
 MOST_WORKERS = 16
+SILENCE = 10.0  # seconds after which it is said what is still being compiled
 TOO_LARGE = "does not fit into memory"
 
 
@@ -34,8 +38,15 @@ def compiling_workers() -> int:
     return min(MOST_WORKERS, os.cpu_count() or 1)
 
 
+def silent(sentence: str) -> None:
+    """Tell nobody."""
+
+
 def compile_all(
-    lowerings: Mapping[Key, Callable[[], Any]], left_out: Callable[[Key, str], None] = lambda key, why: None
+    lowerings: Mapping[Key, Callable[[], Any]],
+    left_out: Callable[[Key, str], None] = lambda key, why: None,
+    say: Say = silent,
+    options: Options | None = None,
 ) -> dict[Key, Any]:
     """Each program compiled, by its key; those that cannot be are told to `left_out` with the reason.
 
@@ -43,6 +54,7 @@ def compile_all(
     to be timed meanwhile: the compiler tries kernels on the device.
     """
     begun: dict[Key, tuple[Any, Future]] = {}
+    start = time.monotonic()
     with ThreadPoolExecutor(compiling_workers()) as pool:
         for key, lower in lowerings.items():
             try:
@@ -50,24 +62,43 @@ def compile_all(
             except ForesightError as error:
                 left_out(key, str(error))
                 continue
-            begun[key] = (lowered, pool.submit(lowered.compile))
+            begun[key] = (lowered, pool.submit(lowered.compile, compiler_options=options))
+        tracing = time.monotonic() - start
+        watch({key: future for key, (_, future) in begun.items()}, start, say)
     compiled = {}
     for key, (lowered, future) in begun.items():
         try:
-            compiled[key] = finished(lowered, future)
+            compiled[key] = finished(lowered, future, options)
         except jax.errors.JaxRuntimeError as error:
             left_out(key, TOO_LARGE if is_out_of_memory(error) else f"does not compile: {str(error).splitlines()[0]}")
+    say(f"compiled {len(compiled)} in {time.monotonic() - start:.1f} s, of which tracing {tracing:.1f} s")
     return compiled
 
 
-def finished(lowered: Any, future: Future) -> Any:
+def watch(compiling: Mapping[Key, Future], start: float, say: Say) -> None:
+    """Wait for all, and say now and then which are slow."""
+    while waiting := [key for key, future in compiling.items() if not future.done()]:
+        done, _ = wait([compiling[key] for key in waiting], timeout=SILENCE)
+        if not done:
+            say(f"compiling since {time.monotonic() - start:.0f} s: {', '.join(map(str, waiting))}")
+
+
+def finished(lowered: Any, future: Future, options: Options | None) -> Any:
     """The compiled program; one that ran out of memory beside others is compiled once more, alone."""
     try:
         return future.result()
     except jax.errors.JaxRuntimeError as error:
         if not is_out_of_memory(error):
             raise
-        return lowered.compile()
+        return lowered.compile(compiler_options=options)
+
+
+def check_options(options: Options) -> None:
+    """Refuse options that the compiler does not know."""
+    try:
+        jax.jit(lambda x: x).lower(0.0).compile(compiler_options=dict(options))
+    except (jax.errors.JaxRuntimeError, TypeError) as error:
+        raise ForesightError(f"--compiler: {str(error).splitlines()[0]}") from error
 
 
 def is_out_of_memory(error: Exception) -> bool:

@@ -10,6 +10,7 @@ from foresight.app import bench_nets as command
 from foresight.errors import ForesightError
 from foresight.experiments import bench_nets
 from foresight.experiments.bench_nets import Timing, measure, pairs, report
+from tests.app.small_runs import status_of
 
 
 def test_every_network_is_measured_where_the_paper_has_it():
@@ -35,13 +36,21 @@ def small_nets(monkeypatch):
 def pretended(monkeypatch):
     """Programs that are not compiled: a run takes a second for each of the batch; what was compiled is kept."""
     compiled = []
-    monkeypatch.setattr(bench_nets, "compile_all", lambda wanted, _: compiled.append(list(wanted)) or dict(wanted))
+
+    def compile_all(wanted, left_out, say, options):
+        compiled.append(list(wanted))
+        return dict(wanted)
+
+    monkeypatch.setattr(bench_nets, "compile_all", compile_all)
     monkeypatch.setattr(bench_nets, "obstacle_of_memory", lambda program: None)
     monkeypatch.setattr(bench_nets, "filled", lambda shape: np.zeros((1, 1), np.uint8))
     batches = []
     monkeypatch.setattr(bench_nets.jnp, "broadcast_to", lambda x, shape: batches.append(shape[0]))
     monkeypatch.setattr(bench_nets, "time_runs", lambda run, seconds: Timing(float(batches[-1])))
     return compiled
+
+
+THREE = [("drc", "sokoban"), ("cnn", "gridworld"), ("vin", "gridworld")]
 
 
 def test_the_command_reports_frames_per_second_as_json(capsys, small_nets, tmp_path):
@@ -54,40 +63,105 @@ def test_the_command_reports_frames_per_second_as_json(capsys, small_nets, tmp_p
     assert (row["net"], row["domain"], row["batch"], row["note"]) == ("drc", "boxworld", 1, "")
     assert row["forward"] > row["trained"] > 0
     assert json.loads(out.read_text()) == document
+    assert "drc boxworld (1 of 1): compiling 2 programs\n" in told.err
+    assert "drc boxworld (1 of 1): compiled 2 in " in told.err
     assert "drc     boxworld        1" in told.err
 
 
 def test_runs_that_would_take_too_long_are_left_out_with_a_note(pretended):
     """One second for a batch of 1, and it grows in proportion; runs of over 4 x 1 seconds are not begun."""
-    rows = list(measure([("drc", "sokoban")], (4, 1, 16), unroll=20, seconds=1.0))
-    assert [row.forward for row in rows] == [20.0, 20.0, None]
-    assert "about 16 s" in rows[-1].note
-    assert pretended[-1] == []
+    (rows,) = measure([("drc", "sokoban")], (4, 1, 16, 32), unroll=20, seconds=1.0)
+    assert [row.forward for row in rows] == [20.0, 20.0, None, None]
+    assert "about 16 s" in rows[2].note
+    assert rows[3].note == "forward: a smaller batch was not run; trained: a smaller batch was not run"
 
 
-def test_networks_are_compiled_together_and_small_batches_come_first(pretended, monkeypatch):
-    monkeypatch.setattr(bench_nets, "compiling_workers", lambda: 2)
-    chosen = [("drc", "sokoban"), ("cnn", "gridworld"), ("vin", "gridworld")]
-    rows = list(measure(chosen, (4, 1), seconds=9.0))
-    assert [(row.net, row.batch) for row in rows] == [(net, batch) for batch in (1, 4) for net in ("drc", "cnn", "vin")]
-    assert [len(programs) for programs in pretended] == [4, 2, 4, 2]
-    ordered = report(rows)["rows"]
-    assert [(row["net"], row["batch"]) for row in ordered[:3]] == [("drc", 1), ("drc", 4), ("cnn", 1)]
+def test_all_batches_of_one_network_and_domain_are_compiled_together_and_then_the_next(pretended):
+    parts = measure(THREE, (4, 1), seconds=9.0)
+    for count, (net, domain) in enumerate(THREE, start=1):
+        assert [(row.net, row.domain, row.batch) for row in next(parts)] == [(net, domain, 1), (net, domain, 4)]
+        assert len(pretended) == count
+    assert list(map(str, pretended[0])) == ["forward 1", "trained 1", "forward 4", "trained 4"]
 
 
-def test_after_the_budget_no_program_is_begun(pretended, monkeypatch):
+def test_after_the_budget_no_network_is_begun_and_it_is_said_which_are_left(pretended, monkeypatch):
     now = iter(range(1000))
     monkeypatch.setattr(bench_nets.time, "monotonic", lambda: next(now))
-    rows = list(measure([("drc", "sokoban")], (1, 4), seconds=9.0, budget=5.5))
-    assert [row.note for row in rows] == ["", "forward: no time was left; trained: no time was left"]
+    said = []
+    parts = list(measure(THREE, (1,), seconds=9.0, budget=1.5, say=said.append))
+    assert [part[0].net for part in parts] == ["drc"]
+    assert said[-1] == "no time is left for cnn gridworld, vin gridworld"
 
 
-def test_programs_that_do_not_fit_are_left_out_and_larger_batches_not_compiled(monkeypatch, small_nets):
+def test_a_bench_that_was_cut_goes_on_with_what_its_file_lacks(pretended, monkeypatch, tmp_path, capsys):
+    out, timed = tmp_path / "nets.json", bench_nets.time_runs
+
+    def cut(run, seconds):
+        if len(pretended) == 2:
+            raise KeyboardInterrupt
+        return timed(run, seconds)
+
+    words = ["--nets", "cnn", "vin", "--domains", "gridworld", "--batches", "1", "2", "--out", str(out), "--json"]
+    monkeypatch.setattr(bench_nets, "time_runs", cut)
+    with pytest.raises(KeyboardInterrupt):
+        command.main(words)
+    saved = json.loads(out.read_text())
+    assert [(row["net"], row["batch"]) for row in saved["rows"]] == [("cnn", 1), ("cnn", 2)]
+    monkeypatch.setattr(bench_nets, "time_runs", timed)
+    pretended.clear()
+    capsys.readouterr()
+    command.main(words)
+    told = capsys.readouterr()
+    assert len(pretended) == 1
+    assert "going on from" in told.err
+    assert "cnn gridworld: known already" in told.err
+    assert [row["net"] for row in json.loads(told.out)["rows"]] == ["cnn", "cnn", "vin", "vin"]
+    assert json.loads(out.read_text())["rows"][:2] == saved["rows"]
+
+
+def test_only_the_batches_that_are_not_known_are_measured(pretended):
+    (known,) = measure(THREE[:1], (1, 2), seconds=9.0)
+    (rows,) = measure(THREE[:1], (1, 2, 4), seconds=9.0, known=known)
+    assert [row.batch for row in rows] == [4]
+    assert len(list(measure(THREE[:1], (1, 2), seconds=9.0, unroll=5, known=known))) == 1
+
+
+@pytest.mark.parametrize("name", ["device", "jax"])
+def test_what_was_measured_elsewhere_is_not_gone_on_with(pretended, tmp_path, capsys, name):
+    (rows,) = measure(THREE[:1], (1,), seconds=9.0)
+    out = tmp_path / "nets.json"
+    out.write_text(json.dumps(report(rows) | {name: "another"}))
+    before = out.read_bytes()
+    assert status_of(["bench", "nets", "--nets", "vin", "--out", str(out)]) == 2
+    assert f"nets.json was measured with {name} another, and here it is" in capsys.readouterr().err
+    assert out.read_bytes() == before
+
+
+@pytest.mark.parametrize("content", ["", "[]", '{"device": 1, "jax": 1, "rows": [{"net": "drc"}]}'])
+def test_a_file_of_something_else_is_not_written_over(tmp_path, capsys, content):
+    (tmp_path / "a.json").write_text(content)
+    assert status_of(["bench", "nets", "--out", str(tmp_path / "a.json")]) == 2
+    assert "a.json is not a result of `foresight bench nets --out`" in capsys.readouterr().err
+    assert (tmp_path / "a.json").read_text() == content
+
+
+def test_rows_name_the_options_they_were_compiled_with(small_nets):
+    options = {"xla_gpu_autotune_level": 1}
+    ((row,),) = measure([("drc", "boxworld")], (1,), unroll=2, seconds=0.01, options=options)
+    assert row.note == "compiled with xla_gpu_autotune_level=1"
+
+
+def test_options_that_the_compiler_does_not_know_are_refused(capsys):
+    assert status_of(["bench", "nets", "--compiler", "moon=1"]) == 2
+    assert "--compiler: INVALID_ARGUMENT: No such compile option: 'moon'" in capsys.readouterr().err
+
+
+def test_programs_that_do_not_fit_are_left_out_and_larger_batches_not_run(monkeypatch, small_nets):
     monkeypatch.setattr("foresight.experiments.bench_programs.memory_available", lambda: 1000)
-    row, larger = measure([("drc", "boxworld")], (1, 2), unroll=2, seconds=0.01)
+    ((row, larger),) = measure([("drc", "boxworld")], (1, 2), unroll=2, seconds=0.01)
     assert row.forward is None
     assert "GiB" in row.note
-    assert larger.note.startswith("forward: a smaller batch could not be run")
+    assert larger.note.startswith("forward: a smaller batch was not run")
 
 
 def test_what_cannot_be_measured_is_refused():

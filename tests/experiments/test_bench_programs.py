@@ -1,9 +1,12 @@
 """Compiling side by side: what comes of programs that compile, cannot be, or run out of memory."""
 
+import threading
+
 import jax
 import jax.numpy as jnp
 
 from foresight.errors import ForesightError
+from foresight.experiments import bench_programs
 from foresight.experiments.bench_programs import compile_all, filled, memory_needed
 
 FULL = jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: Out of memory")
@@ -15,7 +18,7 @@ class Lowered:
     def __init__(self, name, *errors):
         self.name, self.errors = name, list(errors)
 
-    def compile(self):
+    def compile(self, compiler_options=None):
         if self.errors:
             raise self.errors.pop(0)
         return self.name
@@ -37,6 +40,24 @@ def test_what_runs_out_of_memory_beside_others_is_compiled_once_more_alone():
     lowerings = {"tight": lambda: Lowered("fits", FULL), "large": lambda: Lowered("never", FULL, FULL)}
     assert compile_all(lowerings, lambda key, why: told.append((key, why))) == {"tight": "fits"}
     assert told == [("large", "does not fit into memory")]
+
+
+def test_a_program_that_compiles_long_is_named(monkeypatch):
+    monkeypatch.setattr(bench_programs, "SILENCE", 0.01)
+    waited, said = threading.Event(), []
+
+    class Slow(Lowered):
+        def compile(self, compiler_options=None):
+            assert waited.wait(20)
+            return self.name
+
+    def hear(sentence):
+        said.append(sentence)
+        waited.set()
+
+    assert compile_all({"large": lambda: Slow("last")}, say=hear) == {"large": "last"}
+    assert said[0] == "compiling since 0 s: large"
+    assert said[-1].startswith("compiled 1 in ")
 
 
 def test_what_does_not_compile_is_left_out_with_what_the_compiler_says():

@@ -11,6 +11,7 @@ from foresight.nets.layers import compute_dtype
 PLANS = {
     "sokoban": Plan((32, 32, *(64,) * 7), (8, *(4,) * 8), (4, 2, *(1,) * 7)),
     "gridworld": Plan((*(128,) * 7, 64), (3,) * 8, (1, 1, 2, *(1,) * 5)),
+    "sokoban-cells": Plan((32, 32, *(64,) * 7), (3,) * 9, (1,) * 9),  # not the paper's, as in `ENCODERS`
 }
 
 

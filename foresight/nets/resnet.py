@@ -31,6 +31,8 @@ PLANS = {
         SectionPlan(channels, kernel, stride, blocks=2, block_kernel=kernel)
         for channels, kernel, stride in zip((32, 32, *(64,) * 7), (8, *(4,) * 8), (4, 2, *(1,) * 7), strict=True)
     ),
+    # Not the paper's: for views with one pixel or plane entry a cell.
+    "sokoban-cells": tuple(SectionPlan(channels, 3, blocks=2) for channels in (32, 32, *(64,) * 7)),
 }
 # The parameter table counts another network for Sokoban: MiniPacman's, on the picture at its full size.
 COUNTED = PLANS | {"sokoban": PLANS["minipacman"]}

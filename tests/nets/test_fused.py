@@ -107,14 +107,22 @@ def test_without_a_gpu_the_plain_path_runs_and_asking_for_the_kernel_says_why_no
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("settings", [{}, {"depth": 1, "ticks": 1}, {"top_down": False, "pool_and_inject": False}])
-def test_the_kernel_is_as_near_to_float32_as_the_plain_path_in_bfloat16(settings):
+@pytest.mark.parametrize(
+    ("domain", "picture", "settings"),
+    [
+        ("sokoban", (80, 80, 3), {}),
+        ("sokoban", (80, 80, 3), {"depth": 1, "ticks": 1}),
+        ("sokoban", (80, 80, 3), {"top_down": False, "pool_and_inject": False}),
+        ("sokoban-cells", (7, 5, 7), {"depth": 2, "ticks": 2}),
+    ],
+)
+def test_the_kernel_is_as_near_to_float32_as_the_plain_path_in_bfloat16(domain, picture, settings):
     """Forward and every gradient, over random weights and episode starts in the middle."""
-    pictures = jax.random.randint(jax.random.key(3), (4, 6, 80, 80, 3), 0, 256).astype(jnp.uint8)
+    pictures = jax.random.randint(jax.random.key(3), (4, 6, *picture), 0, 256).astype(jnp.uint8)
     starts = jax.random.bernoulli(jax.random.key(4), 0.3, (4, 6))
 
     def gradient(core, dtype):
-        net = DRC("sokoban", (80, 80, 3), 5, jax.random.key(1), core=core, dtype=dtype, **settings)
+        net = DRC(domain, picture, 5, jax.random.key(1), core=core, dtype=dtype, **settings)
         memory = jax.tree.map(lambda x: jnp.broadcast_to(x, (4, *x.shape)), net.initial_memory())
 
         def loss(net):

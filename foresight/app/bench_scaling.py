@@ -1,17 +1,19 @@
 """`foresight bench scaling`: how the cost of a gradient step grows with each quantity it depends on."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import tyro
 
-from foresight.app.bench_record import say, write_record
+from foresight.app.bench_record import earlier_record, read_record, say, write_record
 from foresight.errors import ForesightError
+from foresight.experiments.bench_programs import default_dtype
 from foresight.experiments.bench_scaling import measure, usual_paths, usual_sweep
 from foresight.experiments.bench_sizes import QUANTITIES, lines_of, together
-from foresight.files import reading
+
+RECORD = ("device", "dtype", "base", "left_out"), ("path", *QUANTITIES, "frames_per_second")  # what a result has
 
 
 @dataclass(frozen=True)
@@ -19,7 +21,8 @@ class BenchScaling:
     """Frames per second of gradient steps against minibatch, unroll, depth, ticks, board size and seeds.
 
     One quantity is varied at a time around DRC(3,3) at 32 x 20 frames of one seed on 10x10 boards (around less on a
-    CPU), on every core that runs here. The sizes take turns, so that what else the machine does touches all alike.
+    CPU), on every core that runs here. The base is measured first, then quantity by quantity; the sizes of one take
+    turns, and the base with them, so that what else the machine does touches all alike.
 
     examples: foresight bench scaling --out scaling.json --picture scaling.png
               foresight bench scaling --records minibatch.json seeds.json --picture scaling.png
@@ -29,7 +32,7 @@ class BenchScaling:
     paths: tuple[Literal["cuda", "xla"], ...] = ()  # which cores: cuda, xla; those that can run here by default
     repeats: int = 5  # how often each size is timed
     records: tuple[Path, ...] = ()  # results written by --out earlier: they are shown and drawn, nothing is measured
-    out: Path | None = None  # write the result to this JSON file, anew after every round of timings
+    out: Path | None = None  # JSON file that is written after every round of timings; what it has is kept
     picture: Path | None = None  # draw the result in this file, .png or .svg
     json: bool = False  # print one JSON document
 
@@ -37,9 +40,11 @@ class BenchScaling:
 def main(arguments: list[str]) -> None:
     """Measure or read, then print and draw."""
     options = tyro.cli(BenchScaling, args=arguments, prog="foresight bench scaling")
-    document = together([read_record(path) for path in options.records]) if options.records else measured(options)
-    if options.out:
+    if options.records:
+        document = together([read_record(path, "scaling", *RECORD) for path in options.records])
         write_record(options.out, document)
+    else:
+        document = measured(options)
     print(json.dumps(document, indent=1) if options.json else format_tables(document))
     if options.picture:  # last: should it fail, the result is there
         from foresight.experiments.figures import plot_scaling  # needs an extra, so only where it is asked for
@@ -48,25 +53,15 @@ def main(arguments: list[str]) -> None:
 
 
 def measured(options: BenchScaling) -> dict[str, Any]:
-    """The result of measuring; what is known so far is written as it comes."""
+    """The result of measuring what is not known yet; it is written as it grows."""
     if options.repeats < 1:
         raise ForesightError(f"--repeats must be at least 1, not {options.repeats}")
-    paths = options.paths or usual_paths()
-    for document in measure(usual_sweep(), paths, options.quantities, options.repeats, say):
-        if options.out:
-            write_record(options.out, document)
-    return document
-
-
-def read_record(path: Path) -> dict[str, Any]:
-    """A result written by --out."""
-    try:
-        document = json.loads(reading(path))
-        complete = all(name in row for row in document["rows"] for name in ("path", *QUANTITIES, "frames_per_second"))
-    except (ValueError, TypeError, KeyError):
-        complete = False
-    if not complete or not all(name in document for name in ("device", "dtype", "base", "left_out")):
-        raise ForesightError(f"{path} is not a result of `foresight bench scaling --out`")
+    paths, sweep = options.paths or usual_paths(), usual_sweep()
+    earlier = earlier_record(options.out, "scaling", *RECORD)
+    if earlier and (earlier["base"] != asdict(sweep.base) or earlier["dtype"] != default_dtype()):
+        raise ForesightError(f"{options.out} was measured around another size or precision: give another --out")
+    for document in measure(sweep, paths, options.quantities, options.repeats, say, earlier):
+        write_record(options.out, document)
     return document
 
 

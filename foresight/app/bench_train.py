@@ -7,13 +7,13 @@ from typing import Any
 
 import tyro
 
-from foresight.app.bench_record import say, write_record
+from foresight.app.bench_record import earlier_record, say, write_record
 from foresight.errors import ForesightError
 from foresight.experiments.bench_train import (
+    add_stages,
     base_config,
     measure,
     parse_case,
-    stages_of,
     usual_cases,
     usual_frames,
 )
@@ -22,14 +22,15 @@ COLUMNS = (
     *("path", "levels", "minibatch", "unroll", "seeds", "frames_per_second", "ms_per_update", "spread_percent"),
     *("efficiency_percent", "peak_memory_mb"),
 )
+RECORD = ("left_out", "matmul_tflops", "memory_mb"), COLUMNS  # what a result has
 
 
 @dataclass(frozen=True)
 class BenchTrain:
     """Train DRC(3,3) on Sokoban for a moment at several batch sizes and print frames per second.
 
-    One compiled program plays, paints 80x80x3 pictures, learns and draws levels. The cases take turns, so that what
-    else the machine does touches all of them alike.
+    One compiled program plays, paints 80x80x3 pictures, learns and draws levels. Cases that differ in the core alone
+    take turns, so that what else the machine does touches both alike; then the next size comes.
 
     examples: foresight bench train --repeats 3
               foresight bench train --cases cuda:256:32:20:1 xla:256:32:20:1 --out speed.json
@@ -39,7 +40,7 @@ class BenchTrain:
     repeats: int = 5  # how often each case is timed
     frames: int | None = None  # frames of one timing, or one round if that is more; what suits the device by default
     stages: bool = True  # also time playing, the gradient and the optimiser on their own
-    out: Path | None = None  # write the result to this JSON file, anew after every round of timings
+    out: Path | None = None  # JSON file that is written after every timing; what it has is kept
     json: bool = False  # print one JSON document
 
 
@@ -50,14 +51,13 @@ def main(arguments: list[str]) -> None:
         raise ForesightError(f"--repeats must be at least 1, not {options.repeats}")
     cases = [parse_case(case) for case in options.cases] or usual_cases()
     frames, base = usual_frames() if options.frames is None else options.frames, base_config()
-    for document in measure(cases, base, options.repeats, frames, say):
-        if options.out:
-            write_record(options.out, document)
+    earlier = earlier_record(options.out, "train", *RECORD)
+    for document in measure(cases, base, options.repeats, frames, say, earlier):
+        write_record(options.out, document)
     if options.stages:
-        say("timing the stages")
-        document |= {"stages": stages_of(document, base)}
-        if options.out:
-            write_record(options.out, document)
+        for more in add_stages(document, base, say):
+            write_record(options.out, more)
+            document = more
     print(json.dumps(document, indent=1) if options.json else format_report(document))
 
 

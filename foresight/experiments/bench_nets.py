@@ -26,6 +26,7 @@ from foresight.experiments.bench_programs import (
     is_out_of_memory,
     obstacle_of_memory,
     silent,
+    tell,
     uneventful,
 )
 from foresight.experiments.parameters import DOMAINS
@@ -232,11 +233,6 @@ def measure(
             return
         told = partial(tell, say, f"{' '.join(pair)} ({count + 1} of {len(wanted)})")
         yield Bench(pair, unroll, seconds, dtype, options).measure(missing, told)
-
-
-def tell(say: Say, about: str, sentence: str) -> None:
-    """Say what a sentence is about, too."""
-    say(f"{about}: {sentence}")
 
 
 def report(rows: Sequence[Measurement]) -> dict[str, Any]:

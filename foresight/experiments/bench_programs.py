@@ -42,6 +42,11 @@ def silent(sentence: str) -> None:
     """Tell nobody."""
 
 
+def tell(say: Say, about: str, sentence: str) -> None:
+    """Say what a sentence is about, too."""
+    say(f"{about}: {sentence}")
+
+
 def compile_all(
     lowerings: Mapping[Key, Callable[[], Any]],
     left_out: Callable[[Key, str], None] = lambda key, why: None,

@@ -17,15 +17,19 @@ from jax import Array
 
 from foresight.envs.sokoban import Sokoban
 from foresight.experiments.bench_programs import (
+    Say,
     compile_all,
     default_dtype,
     device,
     filled,
     memory_needed,
     obstacle_of_memory,
+    silent,
+    tell,
     uneventful,
 )
-from foresight.experiments.bench_sizes import Size, Sweep, describe
+from foresight.experiments.bench_results import Results
+from foresight.experiments.bench_sizes import QUANTITIES, Size, Sweep, describe
 from foresight.learning.loss import loss
 from foresight.learning.settings import LearnSettings
 from foresight.nets import make
@@ -75,6 +79,13 @@ class Case(NamedTuple):
 
     path: str
     size: Size
+
+    def names(self) -> dict[str, Any]:
+        """As a row begins."""
+        return {"path": self.path, **asdict(self.size)}
+
+    def __str__(self) -> str:
+        return ":".join(map(str, self.names().values()))
 
 
 def inputs_of(case: Case, features: int, dtype: str) -> tuple[Net, Trajectory]:
@@ -134,13 +145,30 @@ class Measured:
         """What was measured: the median, and the whole range as a share of it."""
         middle, size = statistics.median(self.seconds), self.case.size
         return {
-            "path": self.case.path,
-            **asdict(size),
+            **self.case.names(),
             "frames_per_second": round(size.seeds * size.minibatch * size.unroll / middle),
             "ms": round(1e3 * middle, 4),
             "spread_percent": round(100 * (max(self.seconds) - min(self.seconds)) / middle, 1),
             "memory_mb": round(self.memory / 2**20, 1),
+            "timings": len(self.seconds),
         }
+
+
+def begin(
+    cases: Sequence[Case], features: int, dtype: str, left_out: Callable[[Case, str], None], say: Say
+) -> list[Measured]:
+    """The cases compiled and run twice; those that cannot run are left out."""
+    say(f"compiling {len(cases)} programs")
+    compiled = compile_all({case: partial(lower, case, features, dtype) for case in cases}, left_out, say)
+    measured = []
+    for case, program in compiled.items():
+        if obstacle := obstacle_of_memory(program):
+            left_out(case, obstacle)
+            continue
+        arguments = (board_of(case.size.board), *filled(inputs_of(case, features, dtype)))
+        measured.append(Measured(case, partial(program, *arguments), memory_needed(program)))
+        measured[-1].settle()
+    return measured
 
 
 def measure(
@@ -148,30 +176,38 @@ def measure(
     paths: Sequence[str],
     quantities: Sequence[str] = (),
     repeats: int = 5,
-    say: Callable[[str], None] = lambda sentence: None,
+    say: Say = silent,
+    earlier: dict[str, Any] | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """What is known after each round of timings, in which every case has its turn; the last is the result."""
-    left_out = []
+    """What is known after each round of timings, and at the end; what an `earlier` result has is not measured again.
+
+    The base comes first, then one quantity after the other. Cases of a quantity take turns, and the base with them.
+    """
+    dtype = default_dtype()
+    about = {"device": device(), "jax": jax.__version__, "dtype": dtype, "base": asdict(sweep.base), "repeats": repeats}
+    results, base = Results(("path", *QUANTITIES), about, earlier), []
 
     def leave_out(case: Case, why: str) -> None:
-        left_out.append({"path": case.path, **asdict(case.size), "why": why})
+        results.leave_out(case.names(), why)
         say(f"{case.path} {describe(case.size, sweep.base)}: left out, {why}")
 
-    dtype = default_dtype()
-    cases = [Case(path, size) for size in sweep.sizes(quantities) for path in paths]
-    say(f"compiling {len(cases)} programs")
-    compiled = compile_all({case: partial(lower, case, sweep.features, dtype) for case in cases}, leave_out)
-    measured = []
-    for case, program in compiled.items():
-        if obstacle := obstacle_of_memory(program):
-            leave_out(case, obstacle)
+    for name, sizes in sweep.groups(quantities).items():
+        cases = [Case(path, size) for size in sizes for path in paths]
+        missing = [case for case in cases if not results.has(case.names(), repeats)]
+        if len(missing) < len(cases):
+            say(f"{name}: {len(cases) - len(missing)} of {len(cases)} sizes are known already")
+        if not missing:
             continue
-        arguments = (board_of(case.size.board), *filled(inputs_of(case, sweep.features, dtype)))
-        measured.append(Measured(case, partial(program, *arguments), memory_needed(program)))
-        measured[-1].settle()
-    about = {"device": device(), "jax": jax.__version__, "dtype": dtype, "base": asdict(sweep.base)}
-    for turn in range(repeats):
+        measured = begin(missing, sweep.features, dtype, leave_out, partial(tell, say, name))
+        for turn in range(repeats):
+            for one in [*base, *measured]:
+                one.time()
+                results.add(one.row())
+            say(f"{name}: timed {turn + 1} of {repeats}")
+            yield results.document()
+        base = measured if name == "base" else base
         for one in measured:
-            one.time()
-        say(f"timed {turn + 1} of {repeats}")
-        yield {**about, "repeats": turn + 1, "rows": [one.row() for one in measured], "left_out": left_out}
+            row = one.row()
+            rate = f"{row['frames_per_second']:,} frames/s, {row['ms']} ms"
+            say(f"{one.case.path} {describe(one.case.size, sweep.base)}: {rate}")
+    yield results.document()

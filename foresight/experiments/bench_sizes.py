@@ -30,15 +30,16 @@ class Sweep:
     values: Mapping[str, Sequence[int]]
     features: int = 32
 
-    def sizes(self, quantities: Sequence[str] = ()) -> list[Size]:
-        """Every size to measure, none twice; of all quantities where none are named."""
+    def groups(self, quantities: Sequence[str] = ()) -> dict[str, list[Size]]:
+        """Every size to measure, none twice: the base alone, then by quantity; of all of them where none are named."""
         for name in quantities:
             if name not in QUANTITIES:
                 raise ForesightError(f"there is no quantity '{name}' to vary; there are: {', '.join(QUANTITIES)}")
-        varied = [
-            replace(self.base, **{name: value}) for name in quantities or QUANTITIES for value in self.values[name]
-        ]
-        return list(dict.fromkeys([self.base, *varied]))
+        groups = {"base": [self.base]}
+        for name in quantities or QUANTITIES:
+            varied = [replace(self.base, **{name: value}) for value in dict.fromkeys(self.values[name])]
+            groups[name] = [size for size in varied if size != self.base]
+        return groups
 
 
 def describe(size: Size, base: Size) -> str:

@@ -8,26 +8,23 @@ from functools import partial
 from typing import Any
 
 import jax
-import jax.numpy as jnp
-import optax
 
-from foresight.envs.base import Env
 from foresight.errors import ForesightError
 from foresight.experiments.bench_programs import (
+    Say,
     compile_all,
-    default_dtype,
     device,
     memory_needed,
     obstacle_of_memory,
+    silent,
 )
-from foresight.experiments.build import build_env, build_net
+from foresight.experiments.bench_results import Results
+from foresight.experiments.bench_stages import STAGES, matmul_rate, operations_per_frame, stages
+from foresight.experiments.build import build_env
 from foresight.experiments.config import RunConfig
 from foresight.experiments.presets import default
 from foresight.experiments.train import program
-from foresight.learning.loss import loss
-from foresight.learning.rollout import begin, unroll
-from foresight.learning.train import Metrics, TrainState, minibatches, optimiser
-from foresight.nets.base import Net
+from foresight.learning.train import Metrics, TrainState
 
 PATHS = ("cuda", "xla")
 
@@ -112,12 +109,13 @@ class Running:
             "spread_percent": round(100 * (max(self.seconds) - min(self.seconds)) / middle, 1),
             "efficiency_percent": round(100 * frames_per_second * operations_per_frame() / rate, 2),
             "peak_memory_mb": round(self.memory / 2**20),
+            "timings": len(self.seconds),
             "device": device(),
         }
 
 
 def begin_all(
-    cases: Sequence[Case], base: RunConfig, frames: int, left_out: Callable[[Case, str], None]
+    cases: Sequence[Case], base: RunConfig, frames: int, left_out: Callable[[Case, str], None], say: Say = silent
 ) -> list[Running]:
     """The cases compiled, each with one chunk of at least `frames` behind it; those that cannot run are left out."""
     env, made = build_env(base), {}
@@ -125,7 +123,8 @@ def begin_all(
         rounds = max(1, frames // (case.levels * case.unroll))
         made[case] = rounds, program(case.config(base, rounds), env)
     beginnings = compile_all({case: lowering(p.initial_state) for case, (_, p) in made.items()}, left_out)
-    chunks = compile_all({case: lowering(made[case][1].chunk, made[case][1].shape()) for case in beginnings}, left_out)
+    lowerings = {case: lowering(made[case][1].chunk, made[case][1].shape()) for case in beginnings}
+    chunks = compile_all(lowerings, left_out, say)
     running = []
     for case, chunk in chunks.items():
         if obstacle := obstacle_of_memory(chunk):
@@ -148,32 +147,50 @@ def measure(
     base: RunConfig,
     repeats: int = 5,
     frames: int = 40_960,
-    say: Callable[[str], None] = lambda sentence: None,
+    say: Say = silent,
+    earlier: dict[str, Any] | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """What is known after each round of timings, in which every case has its turn; the last is the result."""
-    left_out = []
+    """What is known after each timing, and at the end; what an `earlier` result has is not measured again.
+
+    Cases that differ in the core alone are compiled together and take turns; then the next come.
+    """
+    rate = matmul_rate()
+    about = {"device": device(), "jax": jax.__version__, "repeats": repeats, "matmul_tflops": rate / 1e12}
+    results = Results([field.name for field in fields(Case)], about, earlier)
 
     def leave_out(case: Case, why: str) -> None:
-        left_out.append({**asdict(case), "why": why})
+        results.leave_out(asdict(case), why)
         say(f"{case}: left out, {why}")
 
-    rate = matmul_rate()
-    running = begin_all(cases, base, frames, leave_out)
-    for turn in range(repeats):
-        for one in running:
+    def document() -> dict[str, Any]:
+        return results.document() | {"memory_mb": most(memory_used(), (earlier or {}).get("memory_mb"))}
+
+    for case in (known := [case for case in cases if results.has(asdict(case), repeats)]):
+        say(f"{case}: known already")
+    for group in groups([case for case in cases if case not in known]):
+        say(f"compiling {', '.join(map(str, group))}")
+        running = begin_all(group, base, frames, leave_out, say)
+        for turn, one in ((turn, one) for turn in range(repeats) for one in running):
             one.seconds += (one.go_on(),)
             row = one.row(rate)
-            known = f"{row['frames_per_second']:,} frames/s, {row['ms_per_update']} ms per update"
-            say(f"{one.case}: {known}, timed {turn + 1} of {repeats}")
-        yield {
-            "device": device(),
-            "jax": jax.__version__,
-            "repeats": turn + 1,
-            "rows": [one.row(rate) for one in running],
-            "left_out": left_out,
-            "matmul_tflops": rate / 1e12,
-            "memory_mb": memory_used(),
-        }
+            results.add(row)
+            yield document()  # written before it is told
+            told = f"{row['frames_per_second']:,} frames/s, {row['ms_per_update']} ms per update"
+            say(f"{one.case}: {told}, timed {turn + 1} of {repeats}")
+    yield document()
+
+
+def groups(cases: Sequence[Case]) -> list[list[Case]]:
+    """Cases that differ in the core alone, together."""
+    by_size: dict[Case, list[Case]] = {}
+    for case in cases:
+        by_size.setdefault(replace(case, path=""), []).append(case)
+    return list(by_size.values())
+
+
+def most(*sizes: int | None) -> int | None:
+    """The largest of those that are known."""
+    return max((size for size in sizes if size is not None), default=None)
 
 
 def memory_used() -> int | None:
@@ -182,72 +199,16 @@ def memory_used() -> int | None:
     return None if used is None else used // 2**20
 
 
-def stages_of(document: dict[str, Any], base: RunConfig) -> dict[str, dict[str, float]]:
-    """`stages` of the first case that was measured on each path."""
-    names = [field.name for field in fields(Case)]
-    cases = [Case(**{name: row[name] for name in names}) for row in document["rows"]]
-    return {case.path: stages(case, base) for case in {case.path: case for case in reversed(cases)}.values()}
-
-
-def stages(case: Case, base: RunConfig, repeats: int = 20) -> dict[str, float]:
-    """Milliseconds per gradient step of a single seed's parts, each compiled on its own."""
-    config = replace(case, seeds=1).config(base, 1)
-    settings, env = config.schedule, build_env(config)
-    net = build_net(config, env, jax.random.key(0))
-    lanes = begin(env, net, settings.lanes, jax.random.key(1))
-    play = jax.jit(partial(unroll, length=settings.unroll))
-    _, played, _ = play(env, net, lanes, key=jax.random.key(2))
-    batch = jax.tree.map(lambda x: x[0], minibatches(played, settings))
-    differentiate = jax.jit(jax.value_and_grad(partial(with_env, settings=settings), has_aux=True))
-    _, gradient = differentiate(net, env, batch)
-    adam = optimiser(settings)
-    held = adam.init(net)
-    return {
-        "playing": timed(lambda: play(env, net, lanes, key=jax.random.key(2)), repeats)
-        / settings.gradient_steps_per_round,
-        "gradient": timed(lambda: differentiate(net, env, batch), repeats),
-        "optimiser": timed(lambda step=jax.jit(partial(adam_step, adam)): step(gradient, held, net), repeats),
-    }
-
-
-def adam_step(adam: optax.GradientTransformation, gradient: Net, held: optax.OptState, net: Net) -> Any:
-    """What the optimiser makes of a gradient."""
-    with jax.numpy_dtype_promotion("standard"):  # optax raises floats to whole-number powers
-        return adam.update(gradient, held, net)
-
-
-def with_env(net: Any, env: Env, played: Any, settings: Any) -> Any:
-    """`loss` with its arguments in the order that is convenient here."""
-    return loss(net, env, played, settings)
-
-
-def timed(call: Callable[[], Any], repeats: int) -> float:
-    """Milliseconds of one call, the mean of `repeats` after two others; of one where a call takes over a second."""
-    jax.block_until_ready(call())
-    begun = time.perf_counter()
-    jax.block_until_ready(call())
-    if (once := time.perf_counter() - begun) > 1.0:
-        return 1e3 * once
-    begun = time.perf_counter()
-    for _ in range(repeats):
-        result = call()
-    jax.block_until_ready(result)
-    return 1e3 * (time.perf_counter() - begun) / repeats
-
-
-def matmul_rate(size: int = 8192, repeats: int = 10) -> float:
-    """Arithmetic operations per second of a large matrix product in the precision trained in: the ceiling."""
-    size = size if jax.default_backend() == "gpu" else 1024
-    a = jax.random.normal(jax.random.key(0), (size, size), jnp.dtype(default_dtype()))
-    product = jax.jit(jnp.matmul)
-    return 2 * size**3 / (1e-3 * timed(lambda: product(a, a), repeats))
-
-
-def operations_per_frame(depth: int = 3, ticks: int = 3, cells: int = 100, features: int = 32) -> float:
-    """Arithmetic of one trained frame of DRC on 80x80x3 pictures: acting, forward, and twice that backward."""
-    width = 4 * features
-    recurrent = depth * ticks * cells * 9 * 2 * features * width
-    inputs = depth * cells * 9 * features * width
-    encoder = 400 * 8 * 8 * 3 * features + cells * 4 * 4 * features * features
-    head = cells * 2 * features * 256
-    return 2.0 * 4 * (recurrent + inputs + encoder + head)
+def add_stages(document: dict[str, Any], base: RunConfig, say: Say = silent) -> Iterator[dict[str, Any]]:
+    """The result with one more stage each time, of the first case on each path; what it has already is kept."""
+    names, done = [field.name for field in fields(Case)], dict(document.get("stages", {}))
+    for path in dict.fromkeys(row["path"] for row in document["rows"]):
+        if set(done.get(path, ())) == set(STAGES):
+            say(f"stages of {path}: known already")
+            continue
+        row = next(row for row in document["rows"] if row["path"] == path)
+        case = Case(**{name: row[name] for name in names} | {"seeds": 1})
+        for stage, milliseconds in stages(case.config(base, 1)):
+            done[path] = done.get(path, {}) | {stage: milliseconds}
+            yield document | {"stages": dict(done)}  # written before it is told
+            say(f"{path}: {stage} {milliseconds:.2f} ms per update")

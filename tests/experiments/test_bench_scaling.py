@@ -21,7 +21,8 @@ SMALL = Sweep(BASE, VALUES, features=2)
 
 def row(path="xla", rate=1000, **changed):
     size = asdict(replace(BASE, **changed))
-    return {"path": path, **size, "frames_per_second": rate, "ms": 1.5, "spread_percent": 4.0, "memory_mb": 7.0}
+    measured = {"frames_per_second": rate, "ms": 1.5, "spread_percent": 4.0, "memory_mb": 7.0, "timings": 2}
+    return {"path": path, **size, **measured}
 
 
 def document(*rows, device="a chip"):
@@ -29,17 +30,18 @@ def document(*rows, device="a chip"):
 
 
 def test_one_quantity_differs_from_the_base_and_no_size_is_measured_twice():
-    sizes = usual_sweep().sizes()
-    base = usual_sweep().base
+    groups, base = usual_sweep().groups(), usual_sweep().base
+    sizes = [size for group in groups.values() for size in group]
     differing = [sum(getattr(size, name) != getattr(base, name) for name in QUANTITIES) for size in sizes]
     assert differing == [0] + [1] * (len(sizes) - 1)
     assert len(set(sizes)) == len(sizes)
-    assert {size.board for size in usual_sweep().sizes(["board"])} == set(usual_sweep().values["board"])
+    assert {size.board for size in [base, *groups["board"]]} == set(usual_sweep().values["board"])
+    assert list(usual_sweep().groups(["board"])) == ["base", "board"]
 
 
 def test_an_unknown_quantity_is_refused_with_those_that_exist():
     with pytest.raises(ForesightError, match="no quantity 'width' to vary; there are: minibatch, unroll"):
-        SMALL.sizes(["width"])
+        SMALL.groups(["width"])
 
 
 def test_networks_and_trajectories_have_the_size_asked_for():
@@ -52,16 +54,17 @@ def test_networks_and_trajectories_have_the_size_asked_for():
     assert single.head_weights()[0].ndim == net.head_weights()[0].ndim - 1
 
 
-def test_every_round_of_timings_gives_a_whole_result():
+def test_the_base_is_known_first_and_every_round_of_timings_gives_a_result():
     said = []
     documents = list(measure(SMALL, ["cuda", "xla"], ["minibatch", "seeds"], repeats=2, say=said.append))
-    assert [len(known["rows"]) for known in documents] == [3, 3]
+    assert [len(known["rows"]) for known in documents] == [1, 1, 2, 2, 3, 3, 3]
     last = documents[-1]
     assert [(known["path"], known["minibatch"], known["seeds"]) for known in last["rows"]] == [
         ("xla", 2, 1),
         ("xla", 1, 1),
         ("xla", 2, 2),
     ]
+    assert [known["timings"] for known in last["rows"]] == [6, 2, 2]
     for known in last["rows"]:
         frames = known["seeds"] * known["minibatch"] * known["unroll"]
         assert known["frames_per_second"] == pytest.approx(1e3 * frames / known["ms"], rel=0.01)
@@ -71,9 +74,71 @@ def test_every_round_of_timings_gives_a_whole_result():
     assert any("seeds 2: left out" in sentence for sentence in said)
 
 
+@pytest.fixture
+def pretended(monkeypatch):
+    """Cases that run in no time; which were begun is kept, group by group."""
+    begun = []
+
+    def begin(cases, features, dtype, left_out, say):
+        begun.append([(case.path, case.size.minibatch, case.size.seeds) for case in cases])
+        return [bench_scaling.Measured(case, lambda: None, 0) for case in cases]
+
+    monkeypatch.setattr(bench_scaling, "begin", begin)
+    return begun
+
+
+def test_what_an_earlier_result_has_often_enough_is_not_measured_again(pretended):
+    earlier = document(row(), row(depth=9), row(seeds=2) | {"timings": 1})
+    earlier["left_out"] = [{**row(minibatch=1), "why": "was too large"}]
+    said = []
+    *_, known = measure(SMALL, ["xla"], repeats=2, say=said.append, earlier=earlier)
+    assert pretended == [[("xla", 1, 1)], [("xla", 2, 2)]]
+    assert "base: 1 of 1 sizes are known already" in said
+    assert [(one["depth"], one["seeds"], one["minibatch"], one["timings"]) for one in known["rows"]] == [
+        (1, 1, 2, 2),
+        (9, 1, 2, 2),
+        (1, 2, 2, 2),
+        (1, 1, 1, 2),
+    ]
+    assert known["rows"][0] == row()
+    assert known["left_out"] == []
+
+
+def test_the_command_cut_short_goes_on_from_its_file(pretended, monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(command, "usual_sweep", lambda: SMALL)
+    timed, out = bench_scaling.Measured.time, tmp_path / "r.json"
+
+    def cut(self):
+        if len(pretended) == 2:
+            raise KeyboardInterrupt
+        timed(self)
+
+    monkeypatch.setattr(bench_scaling.Measured, "time", cut)
+    words = ["bench", "scaling", "--quantities", "minibatch", "--repeats", "2", "--out", str(out), "--json"]
+    assert status_of(words) == 130
+    assert [one["timings"] for one in json.loads(out.read_text())["rows"]] == [2]
+    monkeypatch.setattr(bench_scaling.Measured, "time", timed)
+    pretended.clear()
+    capsys.readouterr()
+    assert status_of(words) == 0
+    assert pretended == [[("xla", 1, 1)]]
+    told = capsys.readouterr()
+    assert len(json.loads(told.out)["rows"]) == 2
+    assert json.loads(told.out) == json.loads(out.read_text())
+
+
+def test_a_result_around_another_base_is_not_gone_on_with(pretended, monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(command, "usual_sweep", lambda: SMALL)
+    out = tmp_path / "r.json"
+    *_, known = measure(SMALL, ["xla"], ["ticks"], repeats=1)
+    out.write_text(json.dumps(known | {"base": asdict(replace(BASE, depth=5))}))
+    assert status_of(["bench", "scaling", "--out", str(out)]) == 2
+    assert "around another size or precision" in capsys.readouterr().err
+
+
 def test_sizes_that_do_not_fit_into_memory_are_left_out(monkeypatch):
     monkeypatch.setattr("foresight.experiments.bench_programs.memory_available", lambda: 1000)
-    (known,) = measure(replace(SMALL, values=VALUES | {"minibatch": (2,)}), ["xla"], ["minibatch"], repeats=1)
+    *_, known = measure(SMALL, ["xla"], ["ticks"], repeats=1)
     assert known["rows"] == []
     assert "GiB" in known["left_out"][0]["why"]
 

@@ -1,5 +1,6 @@
 """The bench of the whole training loop, with a linear network on drawn levels."""
 
+import itertools
 import json
 from functools import partial
 
@@ -82,17 +83,92 @@ def test_the_command_writes_every_round_and_reports(tmp_path, capsys, small, mon
 def test_cases_take_turns_and_those_that_cannot_run_are_left_out(small, monkeypatch):
     turns = []
 
-    def refuse(cases, base, frames, left_out):
+    def refuse(cases, base, frames, left_out, say):
         left_out(cases[0], "no such core")
-        return [Running(case, 1, lambda case: turns.append(case.path) or (case, None), case, 0) for case in cases[1:]]
+        return [Running(case, 1, lambda case: turns.append(str(case)) or (case, None), case, 0) for case in cases[1:]]
 
     monkeypatch.setattr(bench_train, "begin_all", refuse)
-    cases = [Case("cuda", 4, 2, 3, 1), Case("xla", 4, 2, 3, 1), Case("auto", 4, 2, 3, 1)]
-    documents = list(measure(cases, small, repeats=2))
-    assert turns == ["xla", "auto", "xla", "auto"]
-    assert [(known["repeats"], len(known["rows"])) for known in documents] == [(1, 2), (2, 2)]
+    small_size, large = [[Case(path, levels, 2, 3, 1) for path in ("cuda", "xla", "auto")] for levels in (4, 8)]
+    documents = list(measure([*large[:1], *small_size, *large[1:]], small, repeats=2))
+    assert turns == ["xla:8:2:3:1", "auto:8:2:3:1"] * 2 + ["xla:4:2:3:1", "auto:4:2:3:1"] * 2
+    assert [len(known["rows"]) for known in documents] == [1, 2, 2, 2, 3, 4, 4, 4, 4]
+    assert [known["timings"] for known in documents[2]["rows"]] == [2, 1]
     assert documents[0]["left_out"][0]["why"] == "no such core"
-    assert "left out: cuda:4:2:3:1: no such core" in command.format_report(documents[0])
+    assert "left out: cuda:8:2:3:1: no such core" in command.format_report(documents[0])
+
+
+@pytest.fixture
+def pretended(monkeypatch, small):
+    """Cases and stages that take no time; what was begun is kept."""
+    begun = []
+
+    def begin_all(cases, base, frames, left_out, say):
+        begun.append([str(case) for case in cases])
+        return [Running(case, 1, lambda state: (state, None), 0, 0) for case in cases]
+
+    def stages(config):
+        for number, name in enumerate(("playing", "gradient", "optimiser")):
+            begun.append(name)
+            yield name, float(number)
+
+    monkeypatch.setattr(bench_train, "begin_all", begin_all)
+    monkeypatch.setattr(bench_train, "stages", stages)
+    monkeypatch.setattr(command, "base_config", lambda: small)
+    return begun
+
+
+@pytest.mark.parametrize("timings", [1, 2, 3, 4])
+def test_whenever_it_is_cut_nothing_measured_is_lost_and_it_goes_on(tmp_path, capsys, pretended, monkeypatch, timings):
+    """Two cases of two timings each: after so many of them it is cut."""
+    out, go_on, count = tmp_path / "speed.json", Running.go_on, itertools.count(1)
+
+    def cut(self):
+        if next(count) > timings:
+            raise KeyboardInterrupt
+        return go_on(self)
+
+    monkeypatch.setattr(Running, "go_on", cut)
+    words = f"bench train --cases xla:4:2:3:1 xla:8:2:3:1 --repeats 2 --out {out} --json".split()
+    assert status_of(words) == (130 if timings < 4 else 0)
+    rows = json.loads(out.read_text())["rows"]
+    assert sum(known["timings"] for known in rows) == timings
+    monkeypatch.setattr(Running, "go_on", go_on)
+    pretended.clear()
+    capsys.readouterr()
+    assert status_of(words) == 0
+    told = capsys.readouterr()
+    assert json.loads(told.out) == json.loads(out.read_text())
+    assert [known["timings"] for known in json.loads(told.out)["rows"]] == [2, 2]
+    done = [known["levels"] for known in rows if known["timings"] == 2]
+    assert [cases for cases in pretended if isinstance(cases, list)] == [
+        [f"xla:{levels}:2:3:1"] for levels in (4, 8) if levels not in done
+    ]
+    assert told.err.count("known already") == len(done) + (timings == 4)
+
+
+def test_stages_are_written_one_by_one_and_those_of_a_path_begun_again_if_cut(tmp_path, pretended, monkeypatch):
+    out, stages = tmp_path / "speed.json", bench_train.stages
+
+    def cut(config):
+        yield next(stages(config))
+        raise KeyboardInterrupt
+
+    words = f"bench train --cases xla:4:2:3:1 --repeats 1 --out {out}".split()
+    monkeypatch.setattr(bench_train, "stages", cut)
+    assert status_of(words) == 130
+    assert json.loads(out.read_text())["stages"] == {"xla": {"playing": 0.0}}
+    monkeypatch.setattr(bench_train, "stages", stages)
+    for begun in (["playing", "gradient", "optimiser"], []):
+        pretended.clear()
+        assert status_of(words) == 0
+        assert pretended == begun
+    assert json.loads(out.read_text())["stages"] == {"xla": {"playing": 0.0, "gradient": 1.0, "optimiser": 2.0}}
+
+
+def test_a_file_of_something_else_is_refused(tmp_path, capsys, pretended):
+    (tmp_path / "a.json").write_text('{"rows": []}')
+    assert status_of(["bench", "train", "--out", str(tmp_path / "a.json")]) == 2
+    assert "a.json is not a result of `foresight bench train --out`" in capsys.readouterr().err
 
 
 def test_wrong_options_are_refused(capsys, monkeypatch):

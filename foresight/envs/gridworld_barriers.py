@@ -40,37 +40,32 @@ def are_parted(squares: Squares, size: int, rows: Array, columns: Array) -> Arra
 
 
 def joined(squares: Squares, size: int) -> Array:
-    """Which nodes share or border on a cell, bool [n + 1, n + 1]; the last node is the edge."""
-    apart = jnp.maximum(squares.top[:, None], squares.top[None]) - jnp.minimum(
-        squares.bottom[:, None], squares.bottom[None]
-    )
-    aside = jnp.maximum(squares.left[:, None], squares.left[None]) - jnp.minimum(
-        squares.right[:, None], squares.right[None]
-    )
-    present = squares.side > 0
-    meet = (jnp.maximum(apart, aside) <= 0) & (jnp.minimum(apart, aside) < 0) & present[:, None] & present[None]
+    """Which nodes overlap or lie side by side, bool [n + 1, n + 1]; the last node is the edge."""
+    upright, across = gaps(squares.top, squares.bottom), gaps(squares.left, squares.right)
+    meet = (jnp.maximum(upright, across) <= 0) & (jnp.minimum(upright, across) < 0)  # corners alone are no meeting
     at_edge = (jnp.minimum(squares.top, squares.left) == 0) | (jnp.maximum(squares.bottom, squares.right) == size)
-    return with_edge(meet, at_edge & present)
+    present = squares.side > 0
+    return with_edge(meet & present[:, None] & present[None], at_edge & present)
+
+
+def gaps(begins: Array, ends: Array) -> Array:
+    """How far each two of n intervals are apart, int32 [n, n]: 0 where they touch, less where they overlap."""
+    return jnp.maximum(begins[:, None], begins[None]) - jnp.minimum(ends[:, None], ends[None])
 
 
 def odd_crossings(squares: Squares, size: int, row: Array, column: Array) -> Array:
-    """Which joints cross the ray of one free cell, bool [n + 1, n + 1].
+    """Which joints cross the ray of one free cell an odd number of times, bool [n + 1, n + 1].
 
-    A joint goes from the top left cell of one node to that of the other, inside both. The edge begins left of the top
-    left corner and is followed along the top or else along left and bottom, so the ray crosses it only at the top.
+    A joint is a way from the top left cell of one node to that of the other, inside the two. The edge's own cell lies
+    beyond the top left corner; along the edge the ways go over the top to what is there, else past left and bottom.
     """
-    # A square with cells on both sides of the ray has cells in the free cell's column: it is all above or all below.
-    above = (squares.left <= column) & (squares.top < row)
-
-    def crosses_before(reached: Array) -> Array:
-        """Whether the ray is crossed on the way from each square's own left column to the one `reached` [n, ...]."""
-        return above.reshape(-1, *(1 for _ in reached.shape[1:])) & (column < reached)
-
-    meeting = jnp.maximum(squares.left[:, None], squares.left[None])  # of the two, one begins there
-    between = crosses_before(meeting) ^ crosses_before(meeting).T
+    # A square with cells on both sides of the ray has cells in the free cell's column, so it is all above or all below.
+    crossed = (squares.left <= column) & (squares.top < row)  # on the way to any column right of the ray
+    meeting = jnp.maximum(squares.left[:, None], squares.left[None])  # a column where both are, or one after the other
+    before = crossed[:, None] & (column < meeting)
     left_or_bottom = (squares.left == 0) | (squares.bottom == size)
-    to_side = ~left_or_bottom & crosses_before(jnp.full_like(squares.left, size))
-    return with_edge(between, jnp.where(squares.top == 0, column < squares.left, to_side))
+    to_edge = jnp.where(squares.top == 0, column < squares.left, crossed & ~left_or_bottom)
+    return with_edge(before ^ before.T, to_edge)
 
 
 def with_edge(between: Array, to_edge: Array) -> Array:

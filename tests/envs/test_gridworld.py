@@ -5,7 +5,7 @@ import pytest
 
 from foresight.envs import make
 from foresight.envs.base import start_each
-from foresight.envs.gridworld import Gridworld, Maze, can_reach_goal, player
+from foresight.envs.gridworld import Gridworld, Maze, lay_out, player, ranked_cells
 from foresight.errors import ForesightError
 from tests.drawings import GRIDWORLD_SYMBOLS, codes, drawing, same
 from tests.envs.reference_gridworld import Game
@@ -95,33 +95,26 @@ def test_a_diagonal_passes_between_two_obstacles():
     assert not ended
 
 
-def test_reachability_uses_the_same_diagonals():
-    assert can_reach_goal(maze("@#   ", "#    ", "     ", "     ", "    G"))
-    assert not can_reach_goal(maze("@#   ", "##   ", "     ", "     ", "    G"))
-    assert can_reach_goal(maze("@#G# ", " # # ", " # # ", " # # ", "   # "))
-    assert not can_reach_goal(maze("@##G#", " ####", "     ", "     ", "     "))
-
-
 def mazes(env, count, seed=0):
     """Draws of the generator before rejection, and which of them were judged possible."""
     return jax.jit(jax.vmap(env.draw_maze))(jax.random.split(jax.random.key(seed), count))
 
 
-@pytest.mark.parametrize("size", [6, 40])
-def test_reachability_agrees_with_a_search_in_plain_python(size):
-    env = Gridworld(size=size, sides=(2, max(2, size // 4)))
-    drawn, possible = mazes(env, 200)
-    boards = np.asarray(jax.vmap(env.observe)(drawn))
-    usable = [(boards[i] == 2).any() and (boards[i] == 3).any() and not drawn.obstacles[i].all() for i in range(200)]
-    for index in np.flatnonzero(usable):
-        assert (Game(boards[index]).shortest_path() is not None) == bool(possible[index])
-    assert np.sum(~np.asarray(possible)[usable]) > 0  # both answers occurred
-    assert np.sum(np.asarray(possible)) > 0
+def obstacles(env, count):
+    """The obstacles of `count` draws, bool [count, S, S]."""
+    words = jax.random.bits(KEY, (count, 1 + 3 * env.obstacles[1]))
+    return np.asarray(jax.jit(jax.vmap(lambda words: lay_out(env.draw_squares(words), env.size)))(words))
+
+
+def test_a_free_cell_is_found_by_its_rank():
+    free = np.array([[0, 1, 0], [0, 0, 0], [1, 0, 1]], bool)
+    rows, columns = ranked_cells(jnp.asarray(free), jnp.arange(3, dtype=jnp.int32))
+    assert np.array_equal(np.stack([rows, columns], axis=1), np.argwhere(free))
 
 
 def test_obstacles_are_squares_of_the_sides_asked_for_fully_inside():
     env = Gridworld(size=16, obstacles=(1, 1), sides=(2, 5))
-    drawn = np.asarray(jax.vmap(env.draw_obstacles)(jax.random.bits(KEY, (2_000, 4))))
+    drawn = obstacles(env, 2_000)
     heights, widths = drawn.any(2).sum(1), drawn.any(1).sum(1)
     assert np.array_equal(heights, widths)
     assert np.array_equal(drawn.sum((1, 2)), heights**2)
@@ -135,7 +128,7 @@ def test_obstacles_are_squares_of_the_sides_asked_for_fully_inside():
 
 def test_every_count_of_obstacles_from_least_to_most_occurs_equally_often():
     env = Gridworld(size=32, obstacles=(2, 4), sides=(1, 1))
-    drawn = np.asarray(jax.vmap(env.draw_obstacles)(jax.random.bits(KEY, (3_000, 13))))
+    drawn = obstacles(env, 3_000)
     counts = np.bincount(drawn.sum((1, 2)), minlength=5)  # single cells rarely overlap
     assert np.all(np.abs(counts[2:5] - 1_000) < 130)
 

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from foresight.envs import make
-from foresight.envs.base import Env, Playing, advance_each
+from foresight.envs.base import Env, Playing, advance_each, draw_ahead
 from foresight.types import TimeStep
 from tests.drawings import level, level_set
 
@@ -43,3 +43,10 @@ def draw_actions(actions: int, key: Array, steps: int, lanes: int) -> Array:
 def play(env: Env, playing: Playing, actions: Array) -> tuple[Playing, TimeStep]:
     """Episodes side by side for all of `actions` [T, B]; what each step gave, [T, B, ...]."""
     return jax.lax.scan(lambda playing, action: advance_each(env, playing, action), playing, actions)
+
+
+@jax.jit
+def play_drawn_ahead(env: Env, playing: Playing, actions: Array) -> tuple[Playing, TimeStep]:
+    """`play`, with the levels of all episodes drawn beforehand."""
+    ahead = draw_ahead(env, playing, len(actions))
+    return jax.lax.scan(lambda playing, action: advance_each(env, playing, action, ahead), playing, actions)

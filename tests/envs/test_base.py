@@ -9,7 +9,20 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from foresight.envs.base import LANES, Env, Transition, advance, advance_each, next_key, start, start_each, start_from
+from foresight.envs.base import (
+    LANES,
+    Env,
+    Transition,
+    advance,
+    advance_each,
+    draw_ahead,
+    key_after,
+    next_key,
+    prepare,
+    start,
+    start_each,
+    start_from,
+)
 from foresight.errors import ForesightError
 from tests.drawings import same
 
@@ -137,3 +150,34 @@ def test_costly_resets_work_under_another_vmap():
     stepped = jax.jit(jax.vmap(partial(advance_each, CostlyTally())))(two, actions)
     alone = jax.jit(advance_each)(Tally(), playing, actions.ravel())
     assert same(stepped, jax.tree.map(lambda leaf: leaf.reshape(2, 6, *leaf.shape[1:]), alone))
+
+
+def test_a_key_some_episodes_later_is_the_one_that_steps_lead_to():
+    key = KEY
+    for episodes in range(5):
+        assert np.array_equal(jax.random.key_data(key_after(KEY, episodes)), jax.random.key_data(key))
+        key = next_key(key)
+
+
+def test_states_drawn_ahead_are_found_by_the_key_of_their_episode():
+    playing = start_each(Tally(), jax.random.split(KEY, 4))
+    ahead = draw_ahead(Tally(), playing, 6)
+    for episodes in (1, 2, 6):
+        keys = key_after(playing.key, episodes)
+        expected = start_each(Tally(), keys).state
+        assert np.array_equal(jax.vmap(lambda drawn, key: drawn.state(key))(ahead, keys), expected)
+
+
+def test_states_are_drawn_ahead_in_parts_where_they_are_many(monkeypatch):
+    playing = start_each(Tally(), jax.random.split(KEY, 4))
+    whole = draw_ahead(Tally(), playing, 5)
+    monkeypatch.setattr("foresight.envs.base.MOST_DRAWN", 8)
+    assert same(draw_ahead(Tally(), playing, 5), whole)
+
+
+def test_levels_are_drawn_ahead_only_where_resets_are_costly_and_loops_slow(monkeypatch):
+    playing = start_each(Tally(), jax.random.split(KEY, 2))
+    assert prepare(CostlyTally(), playing, 3) is None  # on a CPU
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    assert prepare(Tally(), playing, 3) is None
+    assert same(prepare(CostlyTally(), playing, 3), draw_ahead(Tally(), playing, 3))

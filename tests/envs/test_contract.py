@@ -7,10 +7,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from foresight.envs.base import Playing, advance, next_key, start, start_each
+from foresight.envs.base import Playing, advance, advance_each, draw_ahead, next_key, start, start_each
 from foresight.types import TimeStep
 from tests.drawings import same
-from tests.envs.domains import CAPS, DOMAINS, draw_actions, play
+from tests.envs.domains import CAPS, DOMAINS, draw_actions, play, play_drawn_ahead
 
 STEPS, LANES = 120, 20
 starting, restarting = jax.jit(start_each), jax.jit(start)
@@ -55,6 +55,29 @@ def test_resetting_only_where_episodes_ended_equals_resetting_everywhere(played)
         playing, given = advancing_each(played.env, playing, played.actions[t])
         assert same(jax.tree.map(np.asarray, given), lane(played.given, t))
     assert played.ends[:12].any()
+
+
+def test_levels_drawn_beforehand_are_the_ones_that_would_be_drawn_as_needed(played):
+    again = play_drawn_ahead(played.env, played.first, played.actions[:40])
+    assert same(jax.tree.map(np.asarray, again[1]), jax.tree.map(lambda leaf: leaf[:40], played.given))
+    assert played.ends[:40].sum(axis=0).min() > 2
+
+
+def data_dependent_loops(jaxpr):
+    """How many loops in a program have no number of rounds known beforehand; `scan` and `fori_loop` have one."""
+    inner = [jax.tree.leaves(eqn.params, is_leaf=lambda leaf: hasattr(leaf, "jaxpr")) for eqn in jaxpr.eqns]
+    parts = [getattr(leaf, "jaxpr", leaf) for leaves in inner for leaf in leaves]
+    here = sum(eqn.primitive.name == "while" for eqn in jaxpr.eqns)
+    return here + sum(data_dependent_loops(part) for part in parts if hasattr(part, "eqns"))
+
+
+def test_a_step_whose_levels_were_drawn_beforehand_has_no_data_dependent_loop(played):
+    env, actions = played.env, played.actions[0]
+    ahead = jax.eval_shape(partial(draw_ahead, episodes=2), env, played.first)
+    step = jax.make_jaxpr(advance_each)(env, played.first, actions, ahead)
+    assert data_dependent_loops(step.jaxpr) == 0
+    as_needed = jax.make_jaxpr(advance_each)(env, played.first, actions)
+    assert (data_dependent_loops(as_needed.jaxpr) > 0) == env.costly_reset  # the count does see such loops
 
 
 def test_the_same_key_and_actions_give_the_same_play_and_another_key_another(played):

@@ -50,5 +50,5 @@ def earlier_record(
             raise ForesightError(
                 f"{path} was measured with {name} {document[name]}, and here it is {here}: give another --out"
             )
-    say(f"going on from {path}, which has {len(document['rows'])} rows")
+    say(f"going on from {path}; rows it has: {len(document['rows'])}")
     return document

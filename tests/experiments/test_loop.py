@@ -239,8 +239,8 @@ def test_a_run_with_other_settings_is_refused_with_the_first_difference_named(tm
     train(tmp_path, 6, {"net": {"ticks": [1, 2], "depth": 3}})
     with pytest.raises(ForesightError, match=r"other settings: 'net.depth' is 3 there and 2 here; give the same"):
         train(tmp_path, 9, {"net": {"depth": 2, "ticks": (1, 2)}})
-    with pytest.raises(ForesightError, match=r"'seed' is absent there and 1 here"):
-        train(tmp_path, 9, {"net": {"depth": 3, "ticks": (1, 2)}, "seed": 1})
+    with pytest.raises(ForesightError, match=r"'moon' is absent there and 1 here"):
+        train(tmp_path, 9, {"net": {"depth": 3, "ticks": (1, 2)}, "moon": 1})
     assert json.loads((tmp_path / "config.json").read_text()) == before
 
 

@@ -19,6 +19,16 @@ from foresight.nets.heads import Head
 from foresight.nets.layers import Conv, compute_dtype, convolution
 
 
+def convolve_by_sums(x: Array, kernel: Array) -> Array:
+    """A convolution of x [H, W, C] with SAME padding as one matrix product, whose shifted results are added up."""
+    size, _, channels, outputs = kernel.shape
+    (height, width, _), reach = x.shape, size // 2
+    products = (x @ kernel.transpose(2, 0, 1, 3).reshape(channels, -1)).reshape(height, width, size, size, outputs)
+    products = jnp.pad(products, ((reach, reach), (reach, reach), (0, 0), (0, 0), (0, 0)))
+    taps = [(row, column) for row in range(size) for column in range(size)]
+    return sum(products[row : row + height, column : column + width, row, column] for row, column in taps)
+
+
 class TwoConvs(eqx.Module):
     """W * x of the paper's equations: a convolution, ReLU, and a second convolution without bias."""
 
@@ -27,13 +37,21 @@ class TwoConvs(eqx.Module):
 
     def __init__(self, inputs: int, hidden: int, outputs: int, kernels: tuple[int, int], *, key: Array):
         first_key, second_key = jax.random.split(key)
-        # Channels are few here, so the native form is the faster one everywhere (on a CPU, outside of loops).
-        self.first = Conv(inputs, hidden, kernels[0], form="native", key=first_key)
-        self.second = Conv(hidden, outputs, kernels[1], bias=False, form="native", key=second_key)
+        self.first = Conv(inputs, hidden, kernels[0], key=first_key)
+        self.second = Conv(hidden, outputs, kernels[1], bias=False, key=second_key)
 
     def __call__(self, x: Array) -> Array:
         """[H, W, C] to [H, W, outputs]."""
-        return self.second(jax.nn.relu(self.first(x)))
+        return self.narrow(self.first(x))
+
+    def narrow(self, x: Array) -> Array:
+        """What follows the first convolution: [H, W, hidden] to [H, W, outputs]."""
+        x = jax.nn.relu(x)
+        if jax.default_backend() != "cpu":
+            return self.second(x)
+        # Many channels become few, so sums of shifted results move far less than shifted inputs would. On two CPU
+        # cores VIN learns 131 frames/s of a 12x12 Gridworld in a loop with them, 47 with slices, 16 natively.
+        return convolve_by_sums(x, self.second.weight.astype(x.dtype))
 
 
 class Concatenated(eqx.Module):
@@ -54,7 +72,7 @@ class Concatenated(eqx.Module):
         """Q' [H, W, abstract actions] from V [H, W, 1]."""
         first = self.transition.first
         of_value = convolution(first.form)(value, first.weight[:, :, -1:].astype(value.dtype), 1)
-        return self.transition.second(jax.nn.relu(prepared + of_value))
+        return self.transition.narrow(prepared + of_value)
 
 
 class Discounted(eqx.Module):
@@ -197,8 +215,7 @@ class VIN(FeedForward):
             return jnp.max(self.rule(prepared, value), axis=2, keepdims=True), None
 
         value = jnp.zeros((*image.shape[:2], 1), image.dtype)
-        unroll = jax.default_backend() == "cpu"  # where native convolutions in a loop are tens of times slower
-        value, _ = jax.lax.scan(next_iteration, value, length=self.depth - 1, unroll=unroll)
+        value, _ = jax.lax.scan(next_iteration, value, length=self.depth - 1)
         return self.rule(prepared, value)
 
     def read(self, features: Array, told: tuple[()]) -> tuple[Array, Array]:

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from foresight.errors import ForesightError
-from foresight.nets.vin import VIN, PlayerAttention
+from foresight.nets.layers import convolve_natively
+from foresight.nets.vin import VIN, PlayerAttention, TwoConvs, convolve_by_sums
 from tests.nets import reference_vin as slow
 from tests.nets.small import count, pictures, shapes, small
 
@@ -60,6 +61,27 @@ def test_the_learned_attention_is_a_sigmoid_mask_over_the_encoded_frame():
     q = slow.iterate_concatenated(image, arrays(net.reward), arrays(net.rule.transition), 3)
     expected = slow.attend(slow.soft_mask(image, arrays(net.attention.score)), q)
     np.testing.assert_allclose(jax.jit(VIN.encode)(net, picture), expected, rtol=1e-4, atol=1e-5 * np.abs(q).max())
+
+
+@pytest.mark.parametrize("size", [1, 3])
+def test_a_convolution_by_sums_equals_the_native_one_and_so_does_its_gradient(size, new_key):
+    x, kernel = jax.random.normal(new_key(), (5, 7, 6)), jax.random.normal(new_key(), (size, size, 6, 2))
+    weights = jax.random.normal(new_key(), (5, 7, 2))
+
+    def answers(convolve):
+        weighed = jax.grad(lambda x, kernel: jnp.sum(weights * convolve(x, kernel)), argnums=(0, 1))
+        return convolve(x, kernel), *weighed(x, kernel)
+
+    for ours, native in zip(answers(convolve_by_sums), answers(convolve_natively), strict=True):
+        np.testing.assert_allclose(ours, native, rtol=1e-5, atol=1e-5)
+
+
+def test_two_convolutions_are_the_same_on_a_gpu(monkeypatch, new_key):
+    pair = TwoConvs(3, 6, 2, (3, 3), key=new_key())
+    x = jax.random.normal(new_key(), (5, 7, 3))
+    here = pair(x)
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    np.testing.assert_allclose(pair(x), here, rtol=1e-5, atol=1e-5)
 
 
 def test_the_player_is_found_as_the_brightest_cell():

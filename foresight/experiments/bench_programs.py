@@ -4,6 +4,7 @@ import os
 import time
 from collections.abc import Callable, Hashable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 import jax
@@ -51,7 +52,7 @@ def compile_all(
     lowerings: Mapping[Key, Callable[[], Any]],
     left_out: Callable[[Key, str], None] = lambda key, why: None,
     say: Say = silent,
-    options: Options | None = None,
+    options: Options = MappingProxyType({}),
 ) -> dict[Key, Any]:
     """Each program compiled, by its key; those that cannot be are told to `left_out` with the reason.
 
@@ -67,7 +68,7 @@ def compile_all(
             except ForesightError as error:
                 left_out(key, str(error))
                 continue
-            begun[key] = (lowered, pool.submit(lowered.compile, compiler_options=options))
+            begun[key] = (lowered, pool.submit(lowered.compile, compiler_options=dict(options)))
         tracing = time.monotonic() - start
         watch({key: future for key, (_, future) in begun.items()}, start, say)
     compiled = {}
@@ -88,14 +89,14 @@ def watch(compiling: Mapping[Key, Future], start: float, say: Say) -> None:
             say(f"compiling since {time.monotonic() - start:.0f} s: {', '.join(map(str, waiting))}")
 
 
-def finished(lowered: Any, future: Future, options: Options | None) -> Any:
+def finished(lowered: Any, future: Future, options: Options) -> Any:
     """The compiled program; one that ran out of memory beside others is compiled once more, alone."""
     try:
         return future.result()
     except jax.errors.JaxRuntimeError as error:
         if not is_out_of_memory(error):
             raise
-        return lowered.compile(compiler_options=options)
+        return lowered.compile(compiler_options=dict(options))
 
 
 def check_options(options: Options) -> None:

@@ -1,7 +1,7 @@
 """`foresight plot`: learning curves of runs, with 95 % intervals over seeds."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -109,10 +109,11 @@ def labels_of(runs: list["Run"]) -> dict[Path, str]:
     """A label for each run: its network; where unlike runs have the same network, the first folder's name."""
     from foresight.experiments.config import RunConfig, from_json
 
-    alike: dict[str, list[Run]] = {}
+    alike: dict[RunConfig, list[Run]] = {}
     for run in runs:
-        alike.setdefault(json.dumps(run.config | {"seed": None, "seeds": None}, sort_keys=True), []).append(run)
-    names = [from_json(RunConfig, pool[0].config, f"{pool[0].folder}: config").net.label for pool in alike.values()]
+        config = from_json(RunConfig, run.config, f"{run.folder}: config")
+        alike.setdefault(replace(config, seed=0, seeds=1), []).append(run)
+    names = [config.net.label for config in alike]
     labels = [
         name if names.count(name) == 1 else str(pool[0].folder)
         for name, pool in zip(names, alike.values(), strict=True)

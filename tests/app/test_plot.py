@@ -37,7 +37,7 @@ def test_runs_that_differ_in_seeds_alone_are_pooled_and_named_after_their_networ
 def test_a_run_from_before_a_setting_existed_is_pooled_with_those_that_have_its_default(tmp_path):
     new, old = (write_run(tmp_path / name, DRC, 0.1) for name in ("new", "old"))
     stored = json.loads((Path(old) / "config.json").read_text())
-    del stored["learn"]["non_finite"]
+    del stored["config"]["learn"]["non_finite"]
     (Path(old) / "config.json").write_text(json.dumps(stored))
     groups = curves_by_label(read_labelled((new, old)), "solved")
     assert {label: len(curves) for label, curves in groups.items()} == {"DRC(3,3)": 2}

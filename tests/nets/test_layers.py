@@ -47,8 +47,10 @@ def test_both_forms_of_convolution_are_the_sum_over_the_window(form, height, wid
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("backend", ["cpu", "gpu"])
 @pytest.mark.parametrize(("kernel", "stride"), [(3, 1), (4, 2), (3, 2)])
-def test_both_forms_of_convolution_have_the_same_gradients(kernel, stride):
+def test_both_forms_of_convolution_have_the_same_gradients(kernel, stride, backend, monkeypatch):
+    monkeypatch.setattr(jax, "default_backend", lambda: backend)  # slices are kept on a GPU, made again on a CPU
     x, weight = normal(2, 6, 7, 3), normal(kernel, kernel, 3, 4)
 
     def gradients(form):

@@ -214,7 +214,7 @@ struct ForwardArgs {
   bf16* h_last;
   uint2* gates;            // [B, T, N, D, 14, 256] x 4 gates
   float* cells;            // [B, T, N, D, 14, 256], before each tick
-  unsigned char* hiddens;  // [B, T, N + 1, D, planes], before the first tick and after each
+  unsigned char* hiddens;  // [B, T, N + 1, D, planes], before the first tick and after each; the top's last is not wanted
   uint32_t* peaks;         // [B, T, N + 1, D, 256]: which of a thread's slots hold the channel's maximum; from bit 16, how many there are
   float* pooled;           // [B, T, N + 1, D, max 32 and mean 32]
   int batch_per_weights, D, N, T;
@@ -421,7 +421,7 @@ __global__ void __launch_bounds__(kThreads, 1) forward(ForwardArgs args) {
     }
     inject(s, D - 1);
     copy_hidden(s.state(which, D - 1), args.top + step * kCells * kF);
-    if (kSave) save_hidden(args, at, s, which, D - 1, (step * (N + 1) + N) * D + D - 1);
+    if (kSave && !threadIdx.x) await_reading();  // states are stored no more, and a start may replace them
     __syncthreads();
   }
   for (int d = 0; d < D; ++d) {

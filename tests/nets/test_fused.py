@@ -65,7 +65,7 @@ def test_what_lies_in_planes_comes_back_as_a_board():
 
 @pytest.mark.parametrize("settings", [{}, {"input_to_every_module": False, "boundary": False}])
 def test_what_the_observation_adds_is_the_plain_paths_in_the_kernels_order(settings):
-    net = small_drc(**settings)
+    net = jax.tree.map(lambda leaf: leaf + 0.1, small_drc(**settings))  # biases begin at zero
     encoded = jax.random.normal(jax.random.key(2), (*GRID, 32))
     plain = jnp.stack([fused.interleave(module.push(encoded)) for module in net.stack.modules], axis=2)
     np.testing.assert_allclose(fused.push(net.stack, encoded), plain, atol=1e-5)

@@ -20,7 +20,6 @@ from foresight.experiments.config import RunConfig
 # What kernels do, told from their names; the first that fits counts. Those of our own kernel file come first, then the
 # libraries' and what the compiler calls its own.
 KINDS = {
-    "recurrent core, weights' gradient": r"\bweight_gradient\b|15weight_gradient",
     "recurrent core, backward": r"\bbackward\b|8backward",
     "recurrent core, forward": r"\bforward\b|7forward",
     "convolution": r"conv(?!ert)|fprop|dgrad|wgrad|cudnn",

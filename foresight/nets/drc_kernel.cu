@@ -10,13 +10,15 @@
 // Rows of the product are ordered so that the lanes `l` and `l ^ 16` hold the four gates of the same channel; they swap
 // halves, and every thread then owns one channel at 14 slots, with the cell state, float32, in a place of its own.
 //
-// `forward` also stores gates, cells and hidden states when it is told to; `backward` walks them in reverse and gives
-// the gradient of every gate's pre-activation, dz. The convolution's input gradient is again one product, from planes
-// of dz: 64 channels (the module below, the module's own) by (9 taps * 128 gates) by 112 slots; each team sums half of
-// the 1,152 terms for all slots, and the teams swap halves of the sums. What is needed from global memory is asked for
-// a product ahead, a few loads at a time, so that they never hold up the tensor cores; what can wait (pooling, storing)
-// is done while those work. Hidden states and dz are stored as they lie, plane by plane. `weight_gradient` then makes
-// the gradient of the convolution's weights from all ticks at once: a block for each trajectory, module and row of taps.
+// `forward` also stores gates, cells and hidden states when it is told to; a block takes one trajectory after another.
+// `backward` has two kinds of blocks. The first walk through a trajectory in reverse and make the gradient of every
+// gate's pre-activation, dz. The convolution's input gradient is again one product, from planes of dz: 64 channels (the
+// module below, the module's own) by (9 taps * 128 gates) by 112 slots; each team sums half of the 1,152 terms for all
+// slots, and the teams swap halves of the sums. The other blocks follow in their tracks: for each trajectory, module and
+// row of taps they gather from all ticks the gradient of the convolution's weights, and of what the observation adds.
+// What is needed from global memory is asked for a product ahead, a few loads at a time, so that they never hold up the
+// tensor cores; what can wait (pooling, storing) is done while those work. Hidden states and dz are stored as they lie,
+// plane by plane.
 //
 // H and W are compile-time constants; D, N, T are not. 32 channels.
 
@@ -24,6 +26,8 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 #include <stdint.h>
+
+#include <algorithm>
 
 #include "xla/ffi/api/ffi.h"
 
@@ -45,6 +49,7 @@ constexpr int kMine = 14;                        // slots of a thread, for one c
 constexpr int kPoolPitch = kGates * 2 + 32;      // bytes; 32 to spare spread the rows over the banks
 constexpr int kGroup = 3, kGroups = 12;          // a team's product goes by 36 steps of 16 terms, in groups
 constexpr int kRing = 6, kGroupBytes = 12288;    // groups of weights on chip at a time, and the size of each
+constexpr int kMost = 3;                         // modules
 constexpr int kPending = 2;                      // groups under way while the next is issued
 static_assert(kH * kAcross <= kSlots, "the board has more slots than the kernel");
 
@@ -180,6 +185,16 @@ __device__ __forceinline__ void store_bulk(void* to, const void* from, int bytes
 __device__ __forceinline__ void await_reading() { asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory"); }
 __device__ __forceinline__ void await_storing() { asm volatile("cp.async.bulk.wait_group 0;" ::: "memory"); }
 
+// Word from one block to another that bulk stores are done.
+__device__ __forceinline__ void tell(uint32_t* counter, uint32_t value) {
+  asm volatile("fence.proxy.async;\nst.release.gpu.global.u32 [%0], %1;" ::"l"(counter), "r"(value) : "memory");
+}
+__device__ __forceinline__ void await_word(const uint32_t* counter, uint32_t value) {
+  uint32_t seen;
+  do asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(seen) : "l"(counter) : "memory"); while (seen < value);
+  asm volatile("fence.proxy.async;" ::: "memory");
+}
+
 // How wgmma finds an operand: 8 slots * 16 bytes are a tile, tiles follow each other, eight channels on is a plane on.
 __device__ __forceinline__ uint64_t operand(uint32_t address) {
   return (uint64_t)(128 / 16) << 32 | (uint64_t)(kPlane / 16) << 16 | (address >> 4);
@@ -217,7 +232,7 @@ struct ForwardArgs {
   unsigned char* hiddens;  // [B, T, N + 1, D, planes], before the first tick and after each; the top's last is not wanted
   uint32_t* peaks;         // [B, T, N + 1, D, 256]: which of a thread's slots hold the channel's maximum; from bit 16, how many there are
   float* pooled;           // [B, T, N + 1, D, max 32 and mean 32]
-  int batch_per_weights, D, N, T;
+  int batch, batch_per_weights, D, N, T;
 };
 
 struct ForwardShared {
@@ -272,16 +287,22 @@ __device__ __forceinline__ void inject(const ForwardShared& s, int d) {
 }
 
 __device__ __forceinline__ void load_state(const Place& at, const ForwardShared& s, int which, const float* c, const bf16* h) {
-  __syncthreads();  // nobody reads the old state any more
-  for (int d = 0; d < s.D; ++d) {
-    bf16 mine[kMine];
+  bf16 hidden[kMost][kMine];
+  float cell[kMost][kMine];
+#pragma unroll
+  for (int d = 0; d < kMost; ++d)                // all loads at once
 #pragma unroll
     for (int i = 0; i < kMine; ++i) {
-      size_t where = ((size_t)d * kCells + at.cell(i)) * kF + at.channel;
-      mine[i] = h[where];
-      s.cell[(d * kMine + i) * kThreads + threadIdx.x] = c[where];
+      const int where = ((d < s.D ? d : 0) * kCells + at.cell(i)) * kF + at.channel;
+      hidden[d][i] = h[where], cell[d][i] = c[where];
     }
-    settle(at, s, mine, which, d);
+  __syncthreads();  // nobody reads the old state any more
+#pragma unroll
+  for (int d = 0; d < kMost; ++d) {
+    if (d == s.D) break;
+#pragma unroll
+    for (int i = 0; i < kMine; ++i) s.cell[(d * kMine + i) * kThreads + threadIdx.x] = cell[d][i];
+    settle(at, s, hidden[d], which, d);
   }
   publish();
   __syncthreads();
@@ -353,82 +374,89 @@ __global__ void __launch_bounds__(kThreads, 1) forward(ForwardArgs args) {
   s.pooled = reinterpret_cast<float*>(s.injected + D * kF);
   s.peaks = reinterpret_cast<uint32_t*>(s.pooled + D * 64);
   s.pool = reinterpret_cast<unsigned char*>(s.peaks + D * kThreads);
-  const size_t b = blockIdx.x, which_net = b / args.batch_per_weights, state = (size_t)D * kCells * kF;
+  const size_t state = (size_t)D * kCells * kF;
   const Ring ring(memory);
   if (!threadIdx.x) ring.prepare();
   const Place at(warp * 4 + lane / 4 % 4, lane / 16);
   for (int i = threadIdx.x; i < 2 * D * kHidden / 16; i += kThreads) reinterpret_cast<uint4*>(s.hidden)[i] = make_uint4(0, 0, 0, 0);
-  const uint4* pool = reinterpret_cast<const uint4*>(args.pool + which_net * D * 64 * kGates);
-  for (int i = threadIdx.x; i < D * 64 * 16; i += kThreads) *reinterpret_cast<uint4*>(s.pool + i / 16 * kPoolPitch + i % 16 * 16) = pool[i];
-
   __syncthreads();
-  const unsigned char* weights = args.weights + which_net * D * kGroups * kGroupBytes;
-  if (!threadIdx.x) ring.start(weights);
+  const auto weights_of = [&](int b) { return args.weights + (size_t)(b / args.batch_per_weights) * D * kGroups * kGroupBytes; };
+  if (!threadIdx.x) ring.start(weights_of(blockIdx.x));
   const uint32_t hidden = shared_address(s.hidden) + kMargin * 16;
   const bf16* inputs_here = args.inputs + at.channel * 4;
   const int team = warp / 4;                     // 64 gates each
 
   int which = 0;                                 // buffer of the states before a tick
-  for (int t = 0; t < T; ++t) {
-    const size_t step = b * T + t;
-    const bool start = args.starts[step];
-    if (start || !t)
-      load_state(at, s, which, start ? args.c_initial + which_net * state : args.c_memory + b * state,
-                 start ? args.h_initial + which_net * state : args.h_memory + b * state);
-    if (kSave)
-      for (int d = 0; d < D; ++d) save_hidden(args, at, s, which, d, step * (N + 1) * D + d);
-    for (int n = 0; n < N; ++n, which = 1 - which) {
-      for (int d = 0; d < D; ++d) {
-        uint2 inputs[kMine];
-        const uint64_t own = operand(hidden + (which * D + d) * kHidden);
-        const uint64_t below = operand(hidden + (d ? (1 - which) * D + d - 1 : which * D + D - 1) * kHidden);
-        float acc[kSlots / 2];
-#pragma unroll
-        for (int group = 0; group < kGroups; ++group) {
-          ring.await(group);
-          hold(acc);
-          begin_products();
-#pragma unroll
-          for (int i = 0; i < kGroup; ++i) {     // the first half of the steps: the module's own state; then the one below
-            const int k = group * kGroup + i, tap = k % 18 / 2, quarter = k % 2;
-            multiply(acc, ring.operand(group, i) + team * 2048 / 16, (k < 18 ? own : below) + (tap_offset(tap) * 16 + quarter * 2 * kPlane) / 16, k > 0);
-          }
-          commit_products();
-          hold(acc);
-          if (group == 1 && (n || d)) {          // while the tensor cores work: what the last module-tick left to do
-            const int last = d ? d - 1 : D - 1;
-            inject(s, last);
-            if (kSave) save_hidden(args, at, s, d ? 1 - which : which, last, (step * (N + 1) + (d ? n + 1 : n)) * D + last);
-            if (D == 1) __syncthreads();         // it is wanted at the end of this very module-tick
-          }
-          if (group >= 2 && group < 9)           // what the observation adds, two loads at a time
-#pragma unroll
-            for (int i = group * 2 - 4; i < group * 2 - 2; ++i)
-              inputs[i] = ask(reinterpret_cast<const uint2*>(inputs_here + ((step * kCells + at.cell(i)) * D + d) * kGates));
-          if (group + 1 < kGroups) await_products<kPending>(); else await_products<0>();
-          if (group >= kPending) ring.release(group - kPending);
-          ring.go_on(group, weights + d * kGroups * kGroupBytes, weights + (d + 1 < D ? d + 1 : 0) * kGroups * kGroupBytes,
-                     !t && !n && !d, t == T - 1 && n == N - 1 && d == D - 1);
-          if (group + 1 == kGroups)
-#pragma unroll
-            for (int done = kGroups - kPending; done < kGroups; ++done) ring.release(done);
-        }
-        hold(acc);
-        update_module<kSave>(args, at, s, acc, which, d, inputs, (step * N + n) * D + d);
-        publish();
-        __syncthreads();  // the new h_d and its pooled values are there
-      }
+  for (int b = blockIdx.x, net = -1; b < args.batch; b += gridDim.x) {
+    const unsigned char* weights = weights_of(b);
+    if (net != b / args.batch_per_weights) {
+      net = b / args.batch_per_weights;
+      const uint4* pool = reinterpret_cast<const uint4*>(args.pool + (size_t)net * D * 64 * kGates);
+      for (int i = threadIdx.x; i < D * 64 * 16; i += kThreads) *reinterpret_cast<uint4*>(s.pool + i / 16 * kPoolPitch + i % 16 * 16) = pool[i];
     }
-    inject(s, D - 1);
-    copy_hidden(s.state(which, D - 1), args.top + step * kCells * kF);
-    if (kSave && !threadIdx.x) await_reading();  // states are stored no more, and a start may replace them
-    __syncthreads();
-  }
-  for (int d = 0; d < D; ++d) {
-    copy_hidden(s.state(which, d), args.h_last + b * state + (size_t)d * kCells * kF);
+    const bool last_one = b + gridDim.x >= args.batch;
+    for (int t = 0; t < T; ++t) {
+      const size_t step = (size_t)b * T + t;
+      const bool start = args.starts[step];
+      if (start || !t)
+        load_state(at, s, which, start ? args.c_initial + net * state : args.c_memory + b * state,
+                   start ? args.h_initial + net * state : args.h_memory + b * state);
+      if (kSave)
+        for (int d = 0; d < D; ++d) save_hidden(args, at, s, which, d, step * (N + 1) * D + d);
+      for (int n = 0; n < N; ++n, which = 1 - which) {
+        for (int d = 0; d < D; ++d) {
+          uint2 inputs[kMine];
+          const uint64_t own = operand(hidden + (which * D + d) * kHidden);
+          const uint64_t below = operand(hidden + (d ? (1 - which) * D + d - 1 : which * D + D - 1) * kHidden);
+          const bool ends = t == T - 1 && n == N - 1 && d == D - 1;
+          const unsigned char* next = d + 1 < D ? weights + (d + 1) * kGroups * kGroupBytes : ends && !last_one ? weights_of(b + gridDim.x) : weights;
+          float acc[kSlots / 2];
 #pragma unroll
-    for (int i = 0; i < kMine; ++i)
-      if (at.is_cell(i)) args.c_last[b * state + ((size_t)d * kCells + at.cell(i)) * kF + at.channel] = s.cell[(d * kMine + i) * kThreads + threadIdx.x];
+          for (int group = 0; group < kGroups; ++group) {
+            ring.await(group);
+            hold(acc);
+            begin_products();
+#pragma unroll
+            for (int i = 0; i < kGroup; ++i) {   // the first half of the steps: the module's own state; then the one below
+              const int k = group * kGroup + i, tap = k % 18 / 2, quarter = k % 2;
+              multiply(acc, ring.operand(group, i) + team * 2048 / 16, (k < 18 ? own : below) + (tap_offset(tap) * 16 + quarter * 2 * kPlane) / 16, k > 0);
+            }
+            commit_products();
+            hold(acc);
+            if (group == 1 && (n || d)) {        // while the tensor cores work: what the last module-tick left to do
+              const int last = d ? d - 1 : D - 1;
+              inject(s, last);
+              if (kSave) save_hidden(args, at, s, d ? 1 - which : which, last, (step * (N + 1) + (d ? n + 1 : n)) * D + last);
+              if (D == 1) __syncthreads();       // it is wanted at the end of this very module-tick
+            }
+            if (group >= 2 && group < 9)         // what the observation adds, two loads at a time
+#pragma unroll
+              for (int i = group * 2 - 4; i < group * 2 - 2; ++i)
+                inputs[i] = ask(reinterpret_cast<const uint2*>(inputs_here + ((step * kCells + at.cell(i)) * D + d) * kGates));
+            if (group + 1 < kGroups) await_products<kPending>(); else await_products<0>();
+            if (group >= kPending) ring.release(group - kPending);
+            ring.go_on(group, weights + d * kGroups * kGroupBytes, next, b == blockIdx.x && !t && !n && !d, ends && last_one);
+            if (group + 1 == kGroups)
+#pragma unroll
+              for (int done = kGroups - kPending; done < kGroups; ++done) ring.release(done);
+          }
+          hold(acc);
+          update_module<kSave>(args, at, s, acc, which, d, inputs, (step * N + n) * D + d);
+          publish();
+          __syncthreads();  // the new h_d and its pooled values are there
+        }
+      }
+      inject(s, D - 1);
+      copy_hidden(s.state(which, D - 1), args.top + step * kCells * kF);
+      if (kSave && !threadIdx.x) await_reading();  // states are stored no more, and a start may replace them
+      __syncthreads();
+    }
+    for (int d = 0; d < D; ++d) {
+      copy_hidden(s.state(which, d), args.h_last + b * state + (size_t)d * kCells * kF);
+#pragma unroll
+      for (int i = 0; i < kMine; ++i)
+        if (at.is_cell(i)) args.c_last[b * state + ((size_t)d * kCells + at.cell(i)) * kF + at.channel] = s.cell[(d * kMine + i) * kThreads + threadIdx.x];
+    }
   }
   if (kSave && !threadIdx.x) await_storing();
 }
@@ -449,7 +477,11 @@ struct BackwardArgs {
   float* d_h_memory;
   float* d_c_initial;      // [B, D, cells, F], per trajectory
   float* d_h_initial;
-  int batch_per_weights, D, N, T;
+  const unsigned char* hiddens;  // [B, T, N + 1, D, planes]
+  float* gradient;         // [B, D, 9, 64, 128], of the convolutions' weights
+  uint4* d_inputs;         // [B, T, cells, D, 128] in bfloat16
+  uint32_t* progress;      // [B, 2]: time-steps done; the first has the counter of blocks beside it
+  int batch, batch_per_weights, D, N, T;
 };
 
 struct BackwardShared {
@@ -543,8 +575,8 @@ __device__ __forceinline__ void pass_on(const Place& at, const BackwardShared& s
   }
 }
 
-__global__ void __launch_bounds__(kThreads, 1) backward(BackwardArgs args) {
-  extern __shared__ __align__(128) unsigned char memory[];
+// dz of one trajectory, from its last time-step to its first.
+__device__ __forceinline__ void walk_back(const BackwardArgs& args, unsigned char* memory, const size_t b) {
   const int D = args.D, N = args.N, T = args.T, warp = threadIdx.x / 32, lane = threadIdx.x % 32, team = warp / 4;
   BackwardShared s;
   s.dz = memory + Ring::kBytes;
@@ -553,7 +585,7 @@ __global__ void __launch_bounds__(kThreads, 1) backward(BackwardArgs args) {
   s.d_hidden = s.d_cell + D * kMine * kThreads;
   s.sums = s.d_hidden + D * kMine * kThreads;
   s.d_pooled = s.sums + 2 * kGates;
-  const size_t b = blockIdx.x, which_net = b / args.batch_per_weights, state = (size_t)D * kCells * kF;
+  const size_t which_net = b / args.batch_per_weights, state = (size_t)D * kCells * kF;
   const Ring ring(memory);
   if (!threadIdx.x) ring.prepare();
   const Place at(warp % 4 * 8 + lane / 4, team);
@@ -643,6 +675,7 @@ __global__ void __launch_bounds__(kThreads, 1) backward(BackwardArgs args) {
           s.d_cell[slot] = s.d_hidden[slot] = 0;
           if (d == D - 1) d_hidden[i] = 0;
         }
+    if (!threadIdx.x) await_storing(), tell(args.progress + b * 2, T - t);
   }
   for (int d = 0; d < D; ++d)
 #pragma unroll
@@ -651,25 +684,21 @@ __global__ void __launch_bounds__(kThreads, 1) backward(BackwardArgs args) {
       const int slot = (d * kMine + i) * kThreads + threadIdx.x;
       if (at.is_cell(i)) args.d_c_memory[where] = s.d_cell[slot], args.d_h_memory[where] = d == D - 1 ? d_hidden[i] : s.d_hidden[slot];
     }
-  if (!threadIdx.x) await_storing();
 }
 
 // The gradient of one row of taps of one module's weights, from one trajectory: sum over ticks and slots of
-// (h below, h own)[slot + tap] x dz[slot]. Three teams of four warps, a tap each; slots are the inner dimension of the
-// product. Ticks come in four stages, asked for two ticks ahead.
-struct WeightArgs {
-  const unsigned char* hiddens;  // [B, T, N + 1, D, planes]
-  const unsigned char* dz;       // [B, T, N, D, 16 planes]
-  float* gradient;         // [B, D, 9, 64, 128]
-  int D, N, T;
-};
-
-constexpr int kTeams = 3, kStages = 4;
+// (h below, h own)[slot + tap] x dz[slot]; slots are the inner dimension of the product. Each team takes one tap, and
+// half of the gates of the tap between. Ticks come in four stages, asked for two ticks ahead, in the order in which
+// another block makes them. On the way dz is summed over the ticks of every third time-step: the gradient of the inputs.
+constexpr int kStages = 4;
 constexpr int kSeen = 8 * kPlane, kStage = kSeen + 16 * kPlane;  // bytes: h below and own, then dz
+constexpr int kGranules = 16 * kSlots / kThreads;                // of eight columns of dz, of a thread
+static_assert(16 * kSlots % kThreads == 0 && kThreads % 16 == 0, "threads share dz evenly");
 
-__device__ __forceinline__ void ask_tick(const WeightArgs& args, size_t b, int tick, int d, uint32_t stage, uint32_t barrier) {
-  const int t = tick / args.N, n = tick % args.N, D = args.D;
+__device__ __forceinline__ void ask_tick(const BackwardArgs& args, size_t b, int t, int n, int d, uint32_t stage, uint32_t barrier) {
+  const int D = args.D;
   const unsigned char* before = args.hiddens + ((b * args.T + t) * (args.N + 1) + n) * D * kHidden;
+  if (n == args.N - 1) await_word(args.progress + b * 2, args.T - t);
   expect_bytes(barrier, kStage);
   load_bulk(stage, before + (size_t)(d ? D + d - 1 : D - 1) * kHidden, kHidden, barrier);  // below: after its tick, or the top's before
   load_bulk(stage + kHidden, before + (size_t)d * kHidden, kHidden, barrier);
@@ -680,7 +709,7 @@ __device__ __forceinline__ void ask_tick(const WeightArgs& args, size_t b, int t
 __device__ __forceinline__ uint64_t turned_operand(uint32_t address) {
   return (uint64_t)(kPlane / 16) << 32 | (uint64_t)(128 / 16) << 16 | (address >> 4);
 }
-// d (64 channels by 128 gates) gets a (channels by 16 slots) times b (16 slots by gates), both in shared memory.
+// d (64 channels by 128 or 64 gates) gets a (channels by 16 slots) times b (16 slots by gates), both in shared memory.
 __device__ __forceinline__ void multiply_turned(float (&d)[64], uint64_t a, uint64_t b, bool add) {
   asm volatile(
       "{\n.reg .pred add;\nsetp.ne.b32 add, %66, 0;\nwgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {"
@@ -690,46 +719,98 @@ __device__ __forceinline__ void multiply_turned(float (&d)[64], uint64_t a, uint
       "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
       "}, %64, %65, add, 1, 1, 1, 1;\n}"
       : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), "+f"(d[8]),
-        "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), "+f"(d[16]),
-        "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), "+f"(d[24]),
-        "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]), "+f"(d[32]),
-        "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]), "+f"(d[40]),
-        "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]), "+f"(d[48]),
-        "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]), "+f"(d[56]),
-        "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63])
+        "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), "+f"(d[16]), "+f"(d[17]),
+        "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), "+f"(d[24]), "+f"(d[25]), "+f"(d[26]),
+        "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]), "+f"(d[32]), "+f"(d[33]), "+f"(d[34]), "+f"(d[35]),
+        "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]), "+f"(d[40]), "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]),
+        "+f"(d[45]), "+f"(d[46]), "+f"(d[47]), "+f"(d[48]), "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]),
+        "+f"(d[54]), "+f"(d[55]), "+f"(d[56]), "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]),
+        "+f"(d[63])
       : "l"(a), "l"(b), "r"((int)add));
 }
+__device__ __forceinline__ void multiply_turned(float (&d)[32], uint64_t a, uint64_t b, bool add) {
+  asm volatile(
+      "{\n.reg .pred add;\nsetp.ne.b32 add, %34, 0;\nwgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {"
+      "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
+      "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
+      "}, %32, %33, add, 1, 1, 1, 1;\n}"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), "+f"(d[8]),
+        "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), "+f"(d[16]), "+f"(d[17]),
+        "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), "+f"(d[24]), "+f"(d[25]), "+f"(d[26]),
+        "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31])
+      : "l"(a), "l"(b), "r"((int)add));
+}
+// Where a team's sums go: `gradient` begins at its tap, and at its first gate.
+template <int kCount>
+__device__ __forceinline__ void store_gradient(float* gradient, const float (&acc)[kCount]) {
+#pragma unroll
+  for (int i = 0; i < kCount; i += 2) {
+    const int channel = threadIdx.x / 32 % 4 * 16 + threadIdx.x % 32 / 4 + i / 2 % 2 * 8, gate = i / 4 * 8 + threadIdx.x % 4 * 2;
+    *reinterpret_cast<float2*>(gradient + channel * kGates + gate) = {acc[i], acc[i + 1]};
+  }
+}
 
-__global__ void __launch_bounds__(kTeams * 128, 1) weight_gradient(WeightArgs args) {
-  extern __shared__ __align__(128) unsigned char memory[];
-  const int row = blockIdx.x % 3, d = blockIdx.x / 3 % args.D, tap = row * 3 + threadIdx.x / 128;
-  const size_t b = blockIdx.x / 3 / args.D;
+__device__ __forceinline__ void gather(const BackwardArgs& args, unsigned char* memory, const size_t b, const int d, const int row) {
   const uint32_t base = shared_address(memory), barriers = base + kStages * kStage;
-  const int ticks = args.T * args.N;
+  const int ticks = args.T * args.N, team = threadIdx.x / 128;
+  const auto ask = [&](int done) {                // the tick that comes after `done` others
+    const int tick = ticks - 1 - done, place = done % kStages;
+    ask_tick(args, b, tick / args.N, tick % args.N, d, base + place * kStage, barriers + place * 8);
+  };
   if (!threadIdx.x) {
     for (int stage = 0; stage < kStages; ++stage) prepare_barrier(barriers + stage * 8, 1);
-    for (int tick = 0; tick < kStages - 2 && tick < ticks; ++tick) ask_tick(args, b, tick, d, base + tick * kStage, barriers + tick * 8);
+    for (int done = 0; done < kStages - 2 && done < ticks; ++done) ask(done);
   }
-  float acc[64];
-  for (int tick = 0; tick < ticks; ++tick) {
+  float whole[64], half[32], sums[kGranules][8];
+  for (int done = 0; done < ticks; ++done) {
     __syncthreads();  // everyone is done with the last tick but one
-    const int coming = tick + kStages - 2, place = coming % kStages;
-    if (!threadIdx.x && coming < ticks) ask_tick(args, b, coming, d, base + place * kStage, barriers + place * 8);
-    wait(barriers + tick % kStages * 8, tick / kStages & 1);
-    const uint32_t margin = base + tick % kStages * kStage + kMargin * 16;
-    const uint64_t seen = turned_operand(margin) + tap_offset(tap), dz = turned_operand(margin + kSeen);
+    const int tick = ticks - 1 - done, t = tick / args.N, n = tick % args.N, stage = done % kStages;
+    if (!threadIdx.x && done + kStages - 2 < ticks) ask(done + kStages - 2);
+    wait(barriers + stage * 8, done / kStages & 1);
+    const uint32_t margin = base + stage * kStage + kMargin * 16;
+    const uint64_t seen = turned_operand(margin) + tap_offset(row * 3 + team * 2), middle = turned_operand(margin) + tap_offset(row * 3 + 1);
+    const uint64_t dz = turned_operand(margin + kSeen), part = turned_operand(margin + kSeen + team * 8 * kPlane);
     begin_products();
 #pragma unroll
-    for (int step = 0; step < kSlots / 16; ++step) multiply_turned(acc, seen + step * 16, dz + step * 16, tick || step);
+    for (int step = 0; step < kSlots / 16; ++step) {
+      multiply_turned(whole, seen + step * 16, dz + step * 16, done || step);
+      multiply_turned(half, middle + step * 16, part + step * 16, done || step);
+    }
     commit_products();
+    if (t % 3 == row) {                          // meanwhile
+#pragma unroll
+      for (int i = 0; i < kGranules; ++i) {
+        const int granule = i * kThreads + threadIdx.x, slot = granule / 16, plane = granule % 16;
+        const uint4 v = *reinterpret_cast<const uint4*>(memory + stage * kStage + kSeen + plane * kPlane + (kMargin + slot) * 16);
+        const uint32_t words[4] = {v.x, v.y, v.z, v.w};
+#pragma unroll
+        for (int k = 0; k < 4; ++k) {
+          const float2 two = unpack(words[k]);
+          sums[i][2 * k] = (n == args.N - 1 ? 0 : sums[i][2 * k]) + two.x, sums[i][2 * k + 1] = (n == args.N - 1 ? 0 : sums[i][2 * k + 1]) + two.y;
+        }
+        if (!n && slot < kH * kAcross && slot % kAcross < kW)
+          args.d_inputs[(((b * args.T + t) * kCells + slot - slot / kAcross) * args.D + d) * 16 + plane] =
+              make_uint4(pack(sums[i][0], sums[i][1]), pack(sums[i][2], sums[i][3]), pack(sums[i][4], sums[i][5]), pack(sums[i][6], sums[i][7]));
+      }
+    }
     await_products<1>();
   }
   await_products<0>();
-#pragma unroll
-  for (int i = 0; i < 64; i += 2) {
-    const size_t channel = threadIdx.x / 32 % 4 * 16 + threadIdx.x % 32 / 4 + i / 2 % 2 * 8, gate = i / 4 * 8 + threadIdx.x % 4 * 2;
-    *reinterpret_cast<float2*>(args.gradient + (((b * args.D + d) * 9 + tap) * 64 + channel) * kGates + gate) = {acc[i], acc[i + 1]};
-  }
+  float* gradient = args.gradient + ((b * args.D + d) * 9 + row * 3) * 64 * kGates;
+  store_gradient(gradient + team * 2 * 64 * kGates, whole);
+  store_gradient(gradient + 64 * kGates + team * 64, half);
+}
+
+// First a block for each trajectory, which makes its dz; then, on multiprocessors that are free, blocks that gather what
+// the weights and the inputs learn from it. Blocks are numbered as they start: whom one waits for has started before it.
+__global__ void __launch_bounds__(kThreads, 1) backward(BackwardArgs args) {
+  extern __shared__ __align__(128) unsigned char memory[];
+  __shared__ int number;
+  if (!threadIdx.x) number = atomicAdd(args.progress + 1, 1);
+  __syncthreads();
+  const int mine = number, task = mine - args.batch;
+  if (task < 0) walk_back(args, memory, mine);
+  else gather(args, memory, task / 3 / args.D, task / 3 % args.D, task % 3);
 }
 
 template <class T>
@@ -737,10 +818,17 @@ T* at(ffi::AnyBuffer buffer) { return reinterpret_cast<T*>(buffer.untyped_data()
 template <class T>
 T* at(ffi::Result<ffi::AnyBuffer>& buffer) { return reinterpret_cast<T*>(buffer->untyped_data()); }
 
-ffi::Error launch(const void* kernel, size_t shared, int blocks, int threads, void** arguments, cudaStream_t stream) {
+int multiprocessors() {
+  int device = 0, count = 1;
+  cudaGetDevice(&device);
+  cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device);
+  return count;
+}
+
+ffi::Error launch(const void* kernel, size_t shared, int blocks, void** arguments, cudaStream_t stream) {
   if (cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared) != cudaSuccess)
     return ffi::Error::Internal("the DRC kernel needs more shared memory than this GPU has");
-  cudaLaunchKernel(kernel, dim3(blocks), dim3(threads), arguments, shared, stream);
+  cudaLaunchKernel(kernel, dim3(blocks), dim3(kThreads), arguments, shared, stream);
   cudaError_t error = cudaGetLastError();
   if (error != cudaSuccess) return ffi::Error::Internal(cudaGetErrorString(error));
   return ffi::Error::Success();
@@ -767,10 +855,10 @@ ffi::Error run_forward(cudaStream_t stream, int64_t ticks, ffi::AnyBuffer weight
   Sizes sizes(inputs, 5, weights, 6);
   ForwardArgs args{at<unsigned char>(weights), at<bf16>(pool), at<float>(c0), at<bf16>(h0), at<float>(c), at<bf16>(h),
                    at<bf16>(inputs), at<uint8_t>(starts), top, c_last, h_last, gates, cells, hiddens, peaks, pooled,
-                   sizes.batch / sizes.networks, sizes.D, (int)ticks, sizes.T};
+                   sizes.batch, sizes.batch / sizes.networks, sizes.D, (int)ticks, sizes.T};
   size_t shared = Ring::kBytes + (size_t)sizes.D * (2 * kHidden + kMine * kThreads * 4 + kGates * 4 + 64 * 4 + kThreads * 4 + 64 * kPoolPitch);
   void* arguments[] = {&args};
-  return launch((const void*)forward<kSave>, shared, sizes.batch, kThreads, arguments, stream);
+  return launch((const void*)forward<kSave>, shared, std::min(sizes.batch, multiprocessors()), arguments, stream);
 }
 
 ffi::Error Infer(cudaStream_t stream, int64_t ticks, ffi::AnyBuffer weights, ffi::AnyBuffer pool, ffi::AnyBuffer c0, ffi::AnyBuffer h0,
@@ -790,28 +878,21 @@ ffi::Error Forward(cudaStream_t stream, int64_t ticks, ffi::AnyBuffer weights, f
 }
 
 ffi::Error Backward(cudaStream_t stream, int64_t ticks, ffi::AnyBuffer weights, ffi::AnyBuffer pool, ffi::AnyBuffer gates,
-                    ffi::AnyBuffer cells, ffi::AnyBuffer peaks, ffi::AnyBuffer starts, ffi::AnyBuffer d_top,
-                    ffi::AnyBuffer d_c_last, ffi::AnyBuffer d_h_last, ffi::Result<ffi::AnyBuffer> dz, ffi::Result<ffi::AnyBuffer> dz_sums,
-                    ffi::Result<ffi::AnyBuffer> d_c_memory, ffi::Result<ffi::AnyBuffer> d_h_memory,
-                    ffi::Result<ffi::AnyBuffer> d_c_initial, ffi::Result<ffi::AnyBuffer> d_h_initial) {
+                    ffi::AnyBuffer cells, ffi::AnyBuffer peaks, ffi::AnyBuffer hiddens, ffi::AnyBuffer starts, ffi::AnyBuffer d_top,
+                    ffi::AnyBuffer d_c_last, ffi::AnyBuffer d_h_last, ffi::Result<ffi::AnyBuffer> gradient, ffi::Result<ffi::AnyBuffer> d_inputs,
+                    ffi::Result<ffi::AnyBuffer> dz_sums, ffi::Result<ffi::AnyBuffer> d_c_memory, ffi::Result<ffi::AnyBuffer> d_h_memory,
+                    ffi::Result<ffi::AnyBuffer> d_c_initial, ffi::Result<ffi::AnyBuffer> d_h_initial, ffi::Result<ffi::AnyBuffer> dz,
+                    ffi::Result<ffi::AnyBuffer> progress) {
   Sizes sizes(gates, 6, weights, 5);
   BackwardArgs args{at<unsigned char>(weights), at<bf16>(pool), at<uint2>(gates), at<float>(cells), at<uint32_t>(peaks), at<uint8_t>(starts),
                     at<bf16>(d_top), at<float>(d_c_last), at<float>(d_h_last), at<unsigned char>(dz), at<float>(dz_sums), at<float>(d_c_memory),
-                    at<float>(d_h_memory), at<float>(d_c_initial), at<float>(d_h_initial), sizes.batch / sizes.networks, sizes.D,
-                    (int)ticks, sizes.T};
-  size_t shared = Ring::kBytes + 16 * kPlane + 28 * kThreads * 4 + (size_t)sizes.D * 2 * kMine * kThreads * 4 + (2 * kGates + 64) * 4;
+                    at<float>(d_h_memory), at<float>(d_c_initial), at<float>(d_h_initial), at<unsigned char>(hiddens), at<float>(gradient),
+                    at<uint4>(d_inputs), at<uint32_t>(progress), sizes.batch, sizes.batch / sizes.networks, sizes.D, (int)ticks, sizes.T};
+  size_t walking = Ring::kBytes + 16 * kPlane + 28 * kThreads * 4 + (size_t)sizes.D * 2 * kMine * kThreads * 4 + (2 * kGates + 64) * 4;
+  size_t gathering = kStages * (kStage + 8);
+  cudaMemsetAsync(args.progress, 0, (size_t)sizes.batch * 8, stream);
   void* arguments[] = {&args};
-  return launch((const void*)backward, shared, sizes.batch, kThreads, arguments, stream);
-}
-
-ffi::Error WeightGradient(cudaStream_t stream, int64_t ticks, ffi::AnyBuffer hiddens, ffi::AnyBuffer dz, ffi::Result<ffi::AnyBuffer> gradient) {
-  auto shape = dz.dimensions();
-  int batch = 1, axes = shape.size();
-  for (int i = 0; i + 6 < axes; ++i) batch *= shape[i];
-  WeightArgs args{at<unsigned char>(hiddens), at<unsigned char>(dz), at<float>(gradient), (int)shape[axes - 4], (int)ticks, (int)shape[axes - 6]};
-  size_t shared = kStages * (kStage + 8);
-  void* arguments[] = {&args};
-  return launch((const void*)weight_gradient, shared, batch * args.D * 3, kTeams * 128, arguments, stream);
+  return launch((const void*)backward, std::max(walking, gathering), sizes.batch * (1 + 3 * sizes.D), arguments, stream);
 }
 
 }  // namespace
@@ -823,8 +904,5 @@ ffi::Error WeightGradient(cudaStream_t stream, int64_t ticks, ffi::AnyBuffer hid
 XLA_FFI_DEFINE_HANDLER_SYMBOL(DrcInfer, Infer, BIND EIGHT_ARGS THREE_RESULTS, {ffi::Traits::kCmdBufferCompatible});
 XLA_FFI_DEFINE_HANDLER_SYMBOL(DrcForward, Forward, BIND EIGHT_ARGS THREE_RESULTS THREE_RESULTS.Ret<ffi::AnyBuffer>().Ret<ffi::AnyBuffer>(), {ffi::Traits::kCmdBufferCompatible});
 XLA_FFI_DEFINE_HANDLER_SYMBOL(DrcBackward, Backward,
-                              BIND EIGHT_ARGS.Arg<ffi::AnyBuffer>() THREE_RESULTS THREE_RESULTS,
-                              {ffi::Traits::kCmdBufferCompatible});
-XLA_FFI_DEFINE_HANDLER_SYMBOL(DrcWeightGradient, WeightGradient,
-                              BIND.Arg<ffi::AnyBuffer>().Arg<ffi::AnyBuffer>().Ret<ffi::AnyBuffer>(),
+                              BIND EIGHT_ARGS.Arg<ffi::AnyBuffer>().Arg<ffi::AnyBuffer>() THREE_RESULTS THREE_RESULTS THREE_RESULTS,
                               {ffi::Traits::kCmdBufferCompatible});

@@ -1,8 +1,8 @@
 """The recurrent core of DRC as one CUDA kernel: the same function as the plain path, with its own derivative.
 
-The kernel runs forward and stores gates, cells and hidden states; backward it gives dz, the gradient of every
-pre-activation. What the weights learn from dz is computed here, once for the whole unroll, as large products.
-Everything is written for one trajectory; `vmap` adds axes that the kernel counts (trajectories, networks).
+The kernel runs forward and stores gates, cells and hidden states; backward it makes dz, the gradient of every
+pre-activation, and from it, once for the whole unroll, the gradient of the convolutions and of the inputs. Everything
+is written for one trajectory; `vmap` adds axes that the kernel counts (trajectories, networks).
 """
 
 from collections.abc import Sequence
@@ -122,14 +122,6 @@ def rows_of_plane(width: int) -> int:
     return (SLOTS + 2 * (width + 2) + 6) // 8 * 8 + 1
 
 
-def out_of_planes(planes: Array, height: int, width: int) -> Array:
-    """[T, D, G / 8, rows, 8] to [T, H, W, D, G]: margins, and the slot after each row of the board, are left out."""
-    time, depth, octets, _, _ = planes.shape
-    board = planes[:, :, :, width + 2 :][:, :, :, : height * (width + 1)]
-    cells = board.reshape(time, depth, octets, height, width + 1, 8)[:, :, :, :, :width]
-    return cells.transpose(0, 3, 4, 1, 2, 5).reshape(time, height, width, depth, octets * 8)
-
-
 def batched_like(x: Array, other: Array) -> Array:
     """`x` itself, with every axis that `vmap` has given `other`: the kernel counts those axes."""
     return jnp.where(other.ravel()[0] == 0, x, x)
@@ -213,12 +205,15 @@ def unroll_backwards(ticks: int, saved: Saved, gradient: tuple[Array, State]) ->
     weights = saved.weights
     time, (depth, *grid) = saved.outputs.shape[0], weights.cell.shape[:3]
     state = jax.ShapeDtypeStruct(weights.cell.shape, jnp.float32)
-    dz, dz_sums, d_cell, d_output, d_initial_cell, d_initial_output = call(
+    on_outputs, d_inputs, dz_sums, d_cell, d_output, d_initial_cell, d_initial_output, _, _ = call(
         "backward",
         [
-            jax.ShapeDtypeStruct((time, ticks, depth, WIDTH // 8, rows_of_plane(grid[1]), 8), jnp.bfloat16),
+            jax.ShapeDtypeStruct((depth, 9, 2 * CHANNELS, WIDTH), jnp.float32),
+            jax.ShapeDtypeStruct((time, *grid, depth, WIDTH), jnp.bfloat16),
             jax.ShapeDtypeStruct((time, ticks, depth, WIDTH), jnp.float32),
             *(state for _ in range(4)),
+            jax.ShapeDtypeStruct((time, ticks, depth, WIDTH // 8, rows_of_plane(grid[1]), 8), jnp.bfloat16),  # dz
+            jax.ShapeDtypeStruct((2,), jnp.uint32),  # how far the kernel's blocks are
         ],
         ticks,
         grid,
@@ -227,20 +222,18 @@ def unroll_backwards(ticks: int, saved: Saved, gradient: tuple[Array, State]) ->
         saved.gates,
         saved.cells,
         saved.peaks,
+        saved.outputs,
         batched_like(saved.starts, saved.gates),
         batched_like(d_top.astype(jnp.bfloat16), saved.gates),
         batched_like(d_last.cell, saved.gates),
         batched_like(d_last.output.astype(jnp.float32), saved.gates),
     )
-    taps = jax.ShapeDtypeStruct((depth, 9, 2 * CHANNELS, WIDTH), jnp.float32)
-    (on_outputs,) = call("weight_gradient", [taps], ticks, grid, saved.outputs, dz)
     d_weights = Weights(
         on_outputs=separate(on_outputs).reshape(weights.on_outputs.shape),
         on_pooled=separate(jnp.einsum("tndp,tndg->dpg", saved.pooled[:, :-1], dz_sums)),
         cell=d_initial_cell,
         output=d_initial_output,
     )
-    d_inputs = out_of_planes(jnp.sum(dz.astype(jnp.float32), axis=1), *grid).astype(jnp.bfloat16)
     return d_weights, State(d_cell, d_output.astype(jnp.bfloat16)), d_inputs, None
 
 

@@ -16,12 +16,7 @@ from foresight.errors import ForesightError
 from foresight.files import temporary_name
 
 SOURCE = Path(__file__).with_name("drc_kernel.cu")
-TARGETS = {
-    "infer": "DrcInfer",
-    "forward": "DrcForward",
-    "backward": "DrcBackward",
-    "weight_gradient": "DrcWeightGradient",
-}
+TARGETS = {"infer": "DrcInfer", "forward": "DrcForward", "backward": "DrcBackward"}
 CHANNELS = 32  # of h and c, a constant of the kernel
 MOST_SLOTS = 112  # of a board, each row of which takes one slot more than it has cells
 MOST_MODULES = 3  # shared memory holds their state beside the pool weights

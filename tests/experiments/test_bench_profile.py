@@ -87,7 +87,6 @@ def test_busy_is_the_time_in_which_anything_runs():
     [
         ("void (anonymous namespace)::forward<false>(ForwardArgs)", "recurrent core, forward"),
         ("(anonymous namespace)::backward(BackwardArgs)", "recurrent core, backward"),
-        ("weight_gradient", "recurrent core, weights' gradient"),
         ("_ZN66_GLOBAL__N__8backwardE12BackwardArgs", "recurrent core, backward"),
         ("sm90_xmma_wgrad_implicit_gemm_bf16", "convolution"),
         ("nvjet_hsh_128x64_TNN", "matrix product"),

@@ -2,6 +2,7 @@
 
 import itertools
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -52,15 +53,6 @@ def test_backward_tiles_hold_every_weight_where_the_tensor_cores_read_it(weights
         part, unit = channel // 32, channel % 32  # the module below, or the module's own
         row = unit // 8 * 16 + part * 8 + unit % 8
         assert tiles[d, step, k // 8, row, k % 8] == rounded[d, tap, channel, column]
-
-
-def test_what_lies_in_planes_comes_back_as_a_board():
-    height, width = GRID
-    cells = np.arange(2 * height * width * DEPTH * 128).reshape(2, height, width, DEPTH, 128)
-    planes = np.full((2, DEPTH, 16, fused.rows_of_plane(width), 8), -1)
-    for y, x in itertools.product(range(height), range(width)):
-        planes[:, :, :, width + 2 + y * (width + 1) + x] = cells[:, y, x].reshape(2, DEPTH, 16, 8)
-    np.testing.assert_array_equal(fused.out_of_planes(jnp.asarray(planes), height, width), cells)
 
 
 @pytest.mark.parametrize("settings", [{}, {"input_to_every_module": False, "boundary": False}])
@@ -139,3 +131,32 @@ def test_the_kernel_is_as_near_to_float32_as_the_plain_path_in_bfloat16(domain, 
         return np.linalg.norm(np.concatenate([leaf.ravel() for leaf in leaves]) - whole) / np.linalg.norm(whole)
 
     assert error(gradient("cuda", "bfloat16")) < 1.5 * error(gradient("xla", "bfloat16"))
+
+
+@pytest.mark.gpu
+def test_many_trajectories_of_several_networks_give_what_each_gives_alone():
+    """More than a GPU has multiprocessors, so that blocks take several and wait for each other."""
+    networks, batch, time = 3, 100, 4
+    nets = eqx.filter_vmap(lambda key: DRC("sokoban", (80, 80, 3), 5, key, core="cuda", dtype="bfloat16"))(
+        jax.random.split(jax.random.key(1), networks)
+    )
+    weights = jax.vmap(lambda net: fused.weights_of(net.stack))(nets)
+    shape = (networks, batch, 3, 10, 10, 32)
+    memory = fused.State(
+        jax.random.normal(jax.random.key(4), shape), jax.random.normal(jax.random.key(5), shape).astype(jnp.bfloat16)
+    )
+    pushes = jax.random.normal(jax.random.key(2), (networks, batch, time, 10, 10, 3, 128)).astype(jnp.bfloat16)
+    starts = jax.random.bernoulli(jax.random.key(3), 0.2, (networks, batch, time))
+
+    def one(weights, memory, pushes, starts):
+        (top, last), back = jax.vjp(lambda *a: fused.unroll(3, *a, starts), weights, memory, pushes)
+        d_last = jax.tree.map(jnp.cos, last)
+        return fused.unroll(3, weights, memory, pushes, starts), back((jnp.sin(top), d_last))
+
+    many = jax.jit(jax.vmap(jax.vmap(one, (None, 0, 0, 0))))(weights, memory, pushes, starts)
+    alone = jax.jit(one)
+    for net, which in [(0, 0), (1, 31), (1, 32), (1, 99), (2, 0), (2, 98)]:
+        here, ours = jax.tree.map(lambda x, at=(net, which): x[at], ((memory, pushes, starts), many))
+        expected = alone(jax.tree.map(lambda x, net=net: x[net], weights), *here)
+        for a, b in zip(jax.tree.leaves(ours), jax.tree.leaves(expected), strict=True):
+            np.testing.assert_array_equal(np.asarray(a, np.float32), np.asarray(b, np.float32))

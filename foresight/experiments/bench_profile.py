@@ -66,7 +66,7 @@ def device_work(trace: dict[str, Any]) -> list[Work]:
 
 
 def own_times(works: Iterable[Work]) -> Iterator[tuple[str, float]]:
-    """Each thing's name and the time it took, less what went on within it on the same line, such as a loop's body."""
+    """Each thing's name and the time it took, less what went on beside it on the same line, such as a loop's body."""
     lines = defaultdict(list)
     for work in works:
         lines[work.line].append(work)
@@ -77,7 +77,8 @@ def own_times(works: Iterable[Work]) -> Iterator[tuple[str, float]]:
             while around and line[around[-1]].begin + line[around[-1]].duration <= work.begin:
                 around.pop()
             if around:
-                own[around[-1]] -= work.duration
+                within = line[around[-1]]
+                own[around[-1]] -= min(work.duration, within.begin + within.duration - work.begin)
             around.append(index)
         yield from ((work.name, time) for work, time in zip(line, own, strict=True))
 

@@ -92,11 +92,17 @@ SCALING_TITLES = {
 
 
 def plot_scaling(document: dict[str, Any], path: Path) -> None:
-    """Draw frames per second against each quantity, a line for each core, and write the picture."""
-    figure, axes = new_figure(columns=3, width=10.5, height=6.2, rows=2)
-    for axis, (quantity, title) in zip(axes.flat, SCALING_TITLES.items(), strict=True):
+    """Draw frames per second against each quantity that was varied, a line for each core, and write the picture."""
+    varied = [name for name in SCALING_TITLES if len({row[name] for row in document["rows"]}) > 1] or ["minibatch"]
+    columns = min(3, len(varied))
+    rows = -(-len(varied) // columns)
+    figure, axes = new_figure(columns=columns, width=3.5 * columns, height=3.1 * rows + 0.3, rows=rows)
+    axes = np.asarray(axes).reshape(rows, columns)
+    for axis in axes.flat[len(varied) :]:
+        axis.set_visible(False)
+    for axis, quantity in zip(axes.flat, varied, strict=False):
         plot_quantity(axis, document, quantity)
-        axis.set_xlabel(title)
+        axis.set_xlabel(SCALING_TITLES[quantity])
         axis.grid(alpha=0.3, which="major")
         axis.spines[["top", "right"]].set_visible(False)
     for axis in axes[:, 0]:
@@ -104,12 +110,12 @@ def plot_scaling(document: dict[str, Any], path: Path) -> None:
     lines = {label: line for axis in axes.flat for line, label in zip(*axis.get_legend_handles_labels(), strict=True)}
     axes.flat[0].legend(lines.values(), lines.keys(), frameon=False)
     base = document["base"]
-    figure.suptitle(
-        f"one quantity varied at a time; ringed: DRC({base['depth']},{base['ticks']}), {base['minibatch']} x "
-        f"{base['unroll']} frames, {base['board']}x{base['board']} board, {base['seeds']} seed "
-        f"({document['dtype']}, {document['device']})",
-        fontsize=10,
+    ringed = (
+        f"DRC({base['depth']},{base['ticks']}), {base['minibatch']} x {base['unroll']} frames, "
+        f"{base['board']}x{base['board']} board, {base['seeds']} seed ({document['dtype']}, {document['device']})"
     )
+    between = " " if columns == 3 else "\n"
+    figure.suptitle(f"one quantity varied at a time; ringed:{between}{ringed}", fontsize=10)
     write_figure(figure, path, dpi=130)
 
 

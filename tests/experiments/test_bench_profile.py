@@ -77,6 +77,11 @@ def test_things_on_different_lines_are_not_within_each_other():
     assert sorted(own_times(works)) == [("a", 10), ("b", 3)]
 
 
+def test_of_two_that_overlap_a_little_the_first_loses_the_overlap_alone():
+    works = [Work("a", (0, 0), 0, 10), Work("b", (0, 0), 9, 8)]
+    assert sorted(own_times(works)) == [("a", 9), ("b", 8)]
+
+
 def test_busy_is_the_time_in_which_anything_runs():
     works = [Work("a", (0, 0), 0, 10), Work("b", (0, 1), 2, 3), Work("c", (0, 1), 8, 4), Work("d", (0, 0), 20, 1)]
     assert busy_time(works) == 13

@@ -156,11 +156,21 @@ def test_results_in_pieces_are_put_together_and_the_last_of_a_size_counts():
         together([one, document(device="another")])
 
 
-def test_the_picture_has_a_panel_for_each_quantity_and_a_line_for_each_core(tmp_path):
-    plot_scaling(document(row(), row(seeds=3), row(path="cuda", seeds=3), row(minibatch=512)), tmp_path / "p.svg")
-    drawn = (tmp_path / "p.svg").read_text()
-    for words in ("minibatch", "unroll", "depth", "ticks", "side of the board", "seeds in one", "core cuda", "a chip"):
-        assert words in drawn
+def test_the_picture_has_a_panel_for_each_quantity_that_varies_and_a_line_for_each_core(tmp_path):
+    few = row(), row(seeds=3), row(path="cuda", seeds=3), row(minibatch=512)
+    titles = {"minibatch (", "unroll (", "depth (", "ticks", "side of the board", "seeds in one"}
+
+    def drawn(*rows):
+        plot_scaling(document(*rows), tmp_path / "p.svg")
+        picture = (tmp_path / "p.svg").read_text()
+        assert {"core xla", "a chip"} <= {words for words in ("core xla", "core cuda", "a chip") if words in picture}
+        return {title for title in titles if title in picture}, picture
+
+    panels, picture = drawn(*few)
+    assert panels == {"minibatch (", "seeds in one"}
+    assert "core cuda" in picture
+    assert drawn(*few, row(unroll=5), row(depth=2), row(ticks=3), row(board=9))[0] == titles
+    assert drawn(row())[0] == {"minibatch ("}  # the base alone
 
 
 @pytest.fixture

@@ -13,7 +13,6 @@ from foresight.envs.gridworld_barriers import Squares, are_parted, pack_rows, un
 from foresight.errors import ForesightError
 
 FREE, OBSTACLE, GOAL, PLAYER = range(4)  # the codes of an observation
-BRIGHTNESS = 85  # of a picture, for each code: 0, 85, 170, 255
 MOVES = ("north", "south", "east", "west", "north-east", "north-west", "south-east", "south-west")
 DOWN = (-1, 1, 0, 0, -1, -1, 1, 1, 0)  # by action; the last is "stay"
 RIGHT = (0, 0, 1, -1, 1, -1, 1, -1, 0)
@@ -41,8 +40,17 @@ class Gridworld(Env):
     stay: bool = eqx.field(static=True, default=False)  # adds the action 8: no move
     caps: tuple[int, int] = eqx.field(static=True, default=(120, 120))
     seed: int = eqx.field(static=True, default=0)  # of the levels that `reset_to` numbers
+    # Of each code in a picture. Networks see free cells as about 0, and what matters most as -0.5 and 0.5: where
+    # brightnesses are evenly spaced, the many obstacles drown out the goal, and learning to walk to it begins late.
+    brightness: tuple[int, int, int, int] = eqx.field(static=True, default=(128, 160, 0, 255))
 
     def __check_init__(self):
+        if len(set(self.brightness)) != 4 or not all(0 <= b <= 255 for b in self.brightness):
+            raise ForesightError(f"brightness is {self.brightness}; expected four different numbers from 0 to 255")
+        if max(self.brightness) != self.brightness[PLAYER]:
+            raise ForesightError(
+                f"brightness is {self.brightness}; the player, which comes last, must be the brightest"
+            )
         check_range("obstacles", self.obstacles, 0)
         check_range("sides", self.sides, 1)
         if self.sides[1] > self.size:
@@ -118,7 +126,7 @@ class Gridworld(Env):
 
     def paint(self, observation: Array) -> Array:
         """The paper's one channel, uint8 [S, S, 1]."""
-        return (observation * jnp.uint8(BRIGHTNESS))[..., None]
+        return jnp.array(self.brightness, jnp.uint8)[observation][..., None]
 
 
 def player(observation: Array) -> Array:

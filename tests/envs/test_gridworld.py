@@ -187,8 +187,25 @@ def test_the_picture_shows_four_brightnesses_and_the_player_above_all():
     picture = env.paint(env.observe(board))
     assert picture.shape == env.picture_shape == (5, 5, 1)
     assert picture.dtype == jnp.uint8
-    assert (picture[0, 0, 0], picture[0, 1, 0], picture[0, 2, 0], picture[4, 4, 0]) == (255, 85, 0, 170)
+    assert (picture[0, 0, 0], picture[0, 1, 0], picture[0, 2, 0], picture[4, 4, 0]) == (255, 160, 128, 0)
     assert Gridworld().picture_shape == (32, 32, 1)
+    even = Gridworld(size=5, sides=(1, 2), brightness=(0, 85, 170, 255)).paint(env.observe(board))
+    assert (even[0, 0, 0], even[0, 1, 0], even[0, 2, 0], even[4, 4, 0]) == (255, 85, 0, 170)
+
+
+@pytest.mark.parametrize(
+    ("brightness", "told"),
+    [
+        ((128, 128, 0, 255), "four different numbers"),
+        ((128, 160, -1, 255), "from 0 to 255"),
+        ((128, 160, 0, 256), "from 0 to 255"),
+        ((0, 85, 170), "four different numbers"),
+        ((128, 160, 255, 0), "must be the brightest"),
+    ],
+)
+def test_brightnesses_that_do_not_tell_cells_apart_are_refused(brightness, told):
+    with pytest.raises(ForesightError, match=told):
+        Gridworld(brightness=brightness)
 
 
 def test_the_players_position_is_read_from_an_observation():

@@ -45,7 +45,9 @@ class Gridworld(Env):
     brightness: tuple[int, int, int, int] = eqx.field(static=True, default=(128, 160, 0, 255))
 
     def __check_init__(self):
-        if len(set(self.brightness)) != 4 or not all(0 <= b <= 255 for b in self.brightness):
+        if not len(self.brightness) == len(set(self.brightness)) == 4 or not all(
+            0 <= b <= 255 for b in self.brightness
+        ):
             raise ForesightError(f"brightness is {self.brightness}; expected four different numbers from 0 to 255")
         if max(self.brightness) != self.brightness[PLAYER]:
             raise ForesightError(

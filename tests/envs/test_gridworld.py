@@ -200,6 +200,7 @@ def test_the_picture_shows_four_brightnesses_and_the_player_above_all():
         ((128, 160, -1, 255), "from 0 to 255"),
         ((128, 160, 0, 256), "from 0 to 255"),
         ((0, 85, 170), "four different numbers"),
+        ((0, 85, 170, 170, 255), "four different numbers"),
         ((128, 160, 255, 0), "must be the brightest"),
     ],
 )

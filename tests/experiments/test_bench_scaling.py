@@ -163,7 +163,8 @@ def test_the_picture_has_a_panel_for_each_quantity_that_varies_and_a_line_for_ea
     def drawn(*rows):
         plot_scaling(document(*rows), tmp_path / "p.svg")
         picture = (tmp_path / "p.svg").read_text()
-        assert {"core xla", "a chip"} <= {words for words in ("core xla", "core cuda", "a chip") if words in picture}
+        assert "core xla" in picture
+        assert "a chip" in picture
         return {title for title in titles if title in picture}, picture
 
     panels, picture = drawn(*few)

@@ -45,9 +45,7 @@ class Gridworld(Env):
     brightness: tuple[int, int, int, int] = eqx.field(static=True, default=(128, 160, 0, 255))
 
     def __check_init__(self):
-        if not len(self.brightness) == len(set(self.brightness)) == 4 or not all(
-            0 <= b <= 255 for b in self.brightness
-        ):
+        if len(self.brightness) != 4 or len({b for b in self.brightness if 0 <= b <= 255}) != 4:
             raise ForesightError(f"brightness is {self.brightness}; expected four different numbers from 0 to 255")
         if max(self.brightness) != self.brightness[PLAYER]:
             raise ForesightError(

@@ -1,20 +1,16 @@
-"""MiniPacman: every rule as a drawn situation, the slow version, and the notebook's own statistics."""
-
-from functools import partial
+"""MiniPacman: every rule as a drawn situation."""
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from foresight.envs.base import start
 from foresight.envs.minipacman import (
     GHOST,
     MOST_GHOSTS,
     PLAYER,
     POWER,
     Dice,
-    LevelDice,
     MiniPacman,
     State,
     roll,
@@ -23,7 +19,8 @@ from foresight.envs.minipacman import (
 from foresight.envs.minipacman_maze import GHOST_START_COUNTS, GHOST_STARTS, MAZE, OPEN_CELLS, OPENINGS, WALLS, WIDTH
 from foresight.envs.minipacman_modes import MODES
 from foresight.errors import ForesightError
-from tests.envs.reference_minipacman import OPEN, Game, Ghost
+from tests.envs.reference_minipacman import OPEN
+from tests.hurry import in_a_hurry
 
 STAY, GO_RIGHT, GO_UP, GO_LEFT, GO_DOWN = range(5)
 RIGHT, UP, LEFT, DOWN = range(4)
@@ -73,10 +70,6 @@ def cell(row, column):
 NOBODY_MOVES = dice(moves=1.0)
 ENV = MiniPacman()
 EXACT = MiniPacman("hunt", exact=True)
-# Compiled in a hurry: most of these programs run once.
-in_a_hurry = partial(
-    jax.jit, compiler_options={"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
-)
 play = in_a_hurry(lambda env, state, action, dice: env.play(state, action, dice))
 
 
@@ -404,192 +397,10 @@ def test_ghosts_turn_from_red_to_yellow_with_power():
     assert ENV.paint(jnp.uint8([[GHOST, GHOST + POWER]])).tolist() == [[[255, 0, 0], [255, 255, 0]]]
 
 
-# --- against the slow version
+# --- a step
 
 
 def test_a_step_is_the_rules_played_with_rolled_dice(new_key):
     state, key = ENV.reset(new_key()), new_key()
     together, apart = in_a_hurry(ENV.step)(state, jnp.int32(GO_UP), key), played(state, GO_UP, roll(key))
     assert jax.tree.all(jax.tree.map(lambda a, b: bool(jnp.all(a == b)), together, apart))
-
-
-def crowded(env: MiniPacman, key) -> State:
-    """A state of any level with little left and all of it near: the rare events of random play, often."""
-    keys = jax.random.split(key, 7)
-    level = jax.random.randint(keys[0], (), 1, 40)
-    state = env.begin_level(level, roll_level(jax.random.uniform(keys[1], (3 + 2 * MOST_GHOSTS,))))
-    beside = state.player + jax.random.choice(keys[2], jnp.array([1, -1, WIDTH, -WIDTH]), (2 + MOST_GHOSTS,))
-    beside = jnp.where(jnp.array(WALLS)[beside], state.player + 0 * beside, beside)
-    chance = jax.random.uniform(keys[3], (2 + MOST_GHOSTS,))
-    return state._replace(
-        food=jnp.zeros_like(state.food).at[beside[0]].set(True),
-        pills=jnp.where(chance[:2] < 0.6, beside[:2], state.pills),
-        ghosts=jnp.where(chance[2:] < 0.3, beside[2:], state.ghosts),
-        alive=state.alive & (jax.random.uniform(keys[4], (MOST_GHOSTS,)) < 0.3),
-        timer=jax.random.randint(keys[5], (), 0, 128),
-        power=jax.random.randint(keys[6], (), 0, 21),
-    )
-
-
-def either(env: MiniPacman, key) -> State:
-    """A first state of the game, or a crowded one."""
-    first, crowd = env.reset(key), crowded(env, jax.random.fold_in(key, 1))
-    return jax.tree.map(lambda a, b: jnp.where(jax.random.bits(key) < 2**30, a, b), first, crowd)
-
-
-@partial(in_a_hurry, static_argnums=(0, 1, 2))
-def prepare(exact: bool, episodes: int, steps: int, key):
-    """First states [B], actions and dice [B, T]: the same for all modes, so compiled once."""
-    first_key, action_key, dice_key = jax.random.split(key, 3)
-    first = jax.vmap(partial(either, MiniPacman(exact=exact)))(jax.random.split(first_key, episodes))
-    actions = jax.random.randint(action_key, (episodes, steps), 0, 5)
-    return first, actions, jax.vmap(jax.vmap(roll))(jax.random.split(dice_key, (episodes, steps)))
-
-
-@in_a_hurry
-def replay(env: MiniPacman, first: State, actions, dice: Dice):
-    """Pictures, rewards and ends [B, T] of given episodes; rows after a death mean nothing."""
-
-    def next_step(state, now):
-        state, transition = env.play(state, *now)
-        return state, (env.paint(env.observe(state)), transition.reward, transition.terminated)
-
-    return jax.vmap(lambda *episode: jax.lax.scan(next_step, episode[0], episode[1:])[1])(first, actions, dice)
-
-
-def game_like(env: MiniPacman, mode: str, state: State) -> Game:
-    """The slow game in the same state."""
-    place = lambda cell: divmod(int(cell), WIDTH)  # noqa: E731
-    facing = {-2: "left?", -1: "down?"}
-    return Game(
-        mode,
-        exact=env.exact,
-        speed=env.ghosts.speed,
-        speed_increase=env.ghosts.speed_increase,
-        level=int(state.level),
-        player=place(state.player),
-        ghosts=[
-            Ghost(i, place(state.ghosts[i]), facing.get(int(state.facings[i]), int(state.facings[i])))
-            for i in np.flatnonzero(state.alive)
-        ],
-        pills=[place(c) for c, left in zip(state.pills, state.uneaten, strict=True) if left],
-        food={place(c) for c in np.flatnonzero(state.food)},
-        power=int(state.power),
-        timer=int(state.timer),
-    )
-
-
-def plain(dice: Dice, index) -> Dice:
-    """The dice of one step as Python lists."""
-    one = jax.tree.map(lambda x: x[index].tolist(), dice._replace(level=None))
-    return one._replace(level=LevelDice(*(x[index].tolist() for x in dice.level)))
-
-
-def differences(env: MiniPacman, mode: str, episodes: int, steps: int, key) -> tuple[list[str], int]:
-    """Where the fast game and the slow one part, and the number of levels cleared on the way."""
-    prepared = prepare(env.exact, episodes, steps, key)
-    first, actions, dice = jax.tree.map(np.asarray, prepared)
-    pictures, rewards, ended = jax.tree.map(np.asarray, replay(env, *prepared))
-    found, cleared = [], 0
-    for episode in range(episodes):
-        game = game_like(env, mode, jax.tree.map(lambda x, episode=episode: x[episode], first))
-        begun_at = game.level
-        for step in range(steps):
-            index = (episode, step)
-            reward, died = game.step(int(actions[index]), plain(dice, index))
-            if abs(reward - rewards[index]) > 1e-5 or died != ended[index]:
-                found.append(f"{mode} {index}: {reward} {died} against {rewards[index]} {ended[index]}")
-            if not np.array_equal(game.picture, pictures[index]):
-                found.append(f"{mode} {index}: the pictures differ")
-            if died or found:
-                break
-        cleared += game.level - begun_at
-    return found, cleared
-
-
-@pytest.mark.parametrize(("mode", "exact"), [*((mode, False) for mode in MODES), ("avoid", True), ("hunt", True)])
-def test_the_slow_version_agrees_cell_for_cell_and_reward_for_reward(mode, exact, new_key):
-    found, cleared = differences(MiniPacman(mode, exact=exact), mode, episodes=60, steps=25, key=new_key())
-    assert found == []
-    assert cleared > 0, "no level was cleared, so the start of a next level was not compared"
-
-
-def test_the_comparison_sees_a_wrong_rule(new_key):
-    found, _ = differences(MiniPacman("hunt", powered_factor=1.0), "hunt", episodes=60, steps=25, key=new_key())
-    assert found != []
-
-
-@pytest.mark.soak
-@pytest.mark.parametrize("exact", [False, True])
-@pytest.mark.parametrize("mode", MODES)
-def test_the_slow_version_agrees_on_ten_thousand_episodes(mode, exact, new_key):
-    for _ in range(5):
-        found, cleared = differences(MiniPacman(mode, exact=exact), mode, episodes=200, steps=200, key=new_key())
-        assert found == []
-        assert cleared > 0
-
-
-# --- the notebook's own environment, uniformly random actions, cap 3000, 2,500 episodes a mode
-
-NOTEBOOK = {  # mean return, its standard error, mean length, its standard error
-    "regular": (9.55, 0.19, 63.7, 4.3),
-    "avoid": (-16.95, 0.07, 50.5, 0.7),
-    "hunt": (-20.04, 0.04, 49.5, 0.6),
-    "ambush": (-21.09, 0.05, 49.5, 0.6),
-    "rush": (0.35, 0.07, 59.1, 3.1),
-}
-
-
-def random_play(env: MiniPacman, episodes: int, key) -> tuple[np.ndarray, np.ndarray]:
-    """Return and length of whole episodes of uniformly random play."""
-
-    def one_more(carry):
-        playing, ended, step = carry
-        action = jax.random.randint(jax.random.fold_in(key, step), (episodes,), 0, 5)
-        keys = jax.vmap(jax.random.fold_in)(playing.key, playing.steps)
-        state, transition = jax.vmap(env.step)(playing.state, action, keys)
-        steps = jnp.where(ended, playing.steps, playing.steps + 1)
-        score = jnp.where(ended, playing.score, playing.score + transition.reward)
-        return playing._replace(state=state, steps=steps, score=score), ended | transition.terminated, step + 1
-
-    def going_on(carry):
-        _, ended, step = carry
-        return ~jnp.all(ended) & (step < env.caps[1])
-
-    @jax.jit
-    def run():
-        playing = jax.vmap(lambda key: start(env, key))(jax.random.split(key, episodes))
-        playing, _, _ = jax.lax.while_loop(going_on, one_more, (playing, jnp.zeros(episodes, bool), 0))
-        return playing.score, playing.steps
-
-    score, steps = run()
-    return np.asarray(score), np.asarray(steps)
-
-
-def gap_in_standard_errors(values: np.ndarray, mean: float, error: float) -> float:
-    return abs(values.mean() - mean) / np.hypot(error, values.std(ddof=1) / np.sqrt(len(values)))
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_random_play_gives_the_notebooks_returns_and_lengths(mode, new_key):
-    check_random_play(mode, 250, new_key())
-
-
-def check_random_play(mode, episodes, key):
-    score, steps = random_play(MiniPacman(mode, exact=True), episodes, key)
-    mean_return, return_error, mean_length, length_error = NOTEBOOK[mode]
-    assert gap_in_standard_errors(score, mean_return, return_error) < 4
-    assert gap_in_standard_errors(steps, mean_length, length_error) < 4
-
-
-@pytest.mark.soak
-@pytest.mark.parametrize("mode", MODES)
-def test_random_play_gives_the_notebooks_returns_and_lengths_in_ten_thousand_episodes(mode, new_key):
-    check_random_play(mode, 10_000, new_key())
-
-
-@pytest.mark.soak
-def test_with_the_papers_ghost_speed_random_play_is_as_short_as_the_notebooks(new_key):
-    score, steps = random_play(MiniPacman(preset="paper", exact=True), 10_000, new_key())
-    for values, notebook in ((score, 6.5), (steps, 35)):  # of 1,500 episodes, whose standard error is not known
-        assert gap_in_standard_errors(values, notebook, values.std() / np.sqrt(1500)) < 4

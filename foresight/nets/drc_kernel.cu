@@ -20,6 +20,10 @@
 // tensor cores; what can wait (pooling, storing) is done while those work. Hidden states and dz are stored as they lie,
 // plane by plane.
 //
+// A board that has more than 112 slots is cut into strips of whole rows, a block each, which are on neighbouring
+// multiprocessors (a cluster) and write into each other's shared memory: first and last rows go into a neighbour's
+// margin, and what pooling and its gradient need of a strip goes to all.
+//
 // H and W are compile-time constants; D, N, T are not. 32 channels.
 
 #include <cuda_bf16.h>
@@ -39,19 +43,20 @@ namespace {
 
 constexpr int kH = GRID_H, kW = GRID_W, kCells = kH * kW;
 constexpr int kF = 32, kGates = 4 * kF, kThreads = 256;
-constexpr int kSlots = 112;                      // of the tensor cores' instruction; the board's are y * kAcross + x
+constexpr int kSlots = 112;                      // of the tensor cores' instruction; a strip's are y * kAcross + x
 constexpr int kAcross = kW + 1;
-constexpr int kMargin = kAcross + 1;             // slots of zeros before and after
-constexpr int kRows = (kSlots + 2 * kMargin + 6) / 8 * 8 + 1;  // 1 more than a multiple of 8: planes differ in banks
+constexpr int kStrips = (kH + kSlots / kAcross - 1) / (kSlots / kAcross);  // of a board, one block each
+constexpr int kTall = (kH + kStrips - 1) / kStrips;  // rows of a strip; the last may have fewer
+constexpr int kMargin = kAcross + 1;             // slots before and after: zeros, or the next row of a neighbour
+constexpr int kRows = (kSlots + 2 * kMargin) | 1;  // odd: planes differ in banks
 constexpr int kPlane = kRows * 16;               // bytes: eight channels of every slot
 constexpr int kHidden = kF / 8 * kPlane;         // bytes of a hidden state
 constexpr int kMine = 14;                        // slots of a thread, for one channel
-constexpr int kPoolPitch = kGates * 2 + 32;      // bytes; 32 to spare spread the rows over the banks
 constexpr int kGroup = 3, kGroups = 12;          // a team's product goes by 36 steps of 16 terms, in groups
 constexpr int kRing = 6, kGroupBytes = 12288;    // groups of weights on chip at a time, and the size of each
 constexpr int kMost = 3;                         // modules
 constexpr int kPending = 2;                      // groups under way while the next is issued
-static_assert(kH * kAcross <= kSlots, "the board has more slots than the kernel");
+static_assert((kStrips - 1) * kTall < kH && kTall * kAcross <= kSlots, "strips cover the board and fit");
 
 __device__ __forceinline__ float tanh_of(float x) {
   float y;
@@ -96,8 +101,15 @@ __device__ __forceinline__ void begin_products() { asm volatile("wgmma.fence.syn
 __device__ __forceinline__ void commit_products() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
 template <int kMore>
 __device__ __forceinline__ void await_products() { asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kMore) : "memory"); }
-// What threads have written to shared memory becomes visible to the tensor cores; a barrier follows.
-__device__ __forceinline__ void publish() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+// What threads have written to shared memory, here and in other strips, becomes visible to the tensor cores; then meet.
+__device__ __forceinline__ void publish() {
+  if (kStrips == 1) asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); else asm volatile("fence.proxy.async;" ::: "memory");
+}
+// All threads of all strips of the board.
+__device__ __forceinline__ void meet() {
+  if (kStrips == 1) __syncthreads();
+  else asm volatile("barrier.cluster.arrive.release;\nbarrier.cluster.wait.acquire;" ::: "memory");
+}
 // Accumulators of products under way stay where they are.
 __device__ __forceinline__ void hold(float (&d)[kSlots / 2]) {
 #pragma unroll
@@ -122,6 +134,28 @@ __device__ __forceinline__ uint32_t ask(const uint32_t* p) {
 }
 
 __device__ __forceinline__ uint32_t shared_address(const void* p) { return static_cast<uint32_t>(__cvta_generic_to_shared(p)); }
+
+// The same place in the shared memory of another strip, and stores to it.
+__device__ __forceinline__ int strip_of_block() {
+  uint32_t rank = 0;
+  if (kStrips > 1) asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+  return rank;
+}
+__device__ __forceinline__ uint32_t there(uint32_t address, int strip) {
+  uint32_t mapped;
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(mapped) : "r"(address), "r"(strip));
+  return mapped;
+}
+__device__ __forceinline__ void put(uint32_t address, bf16 v) {
+  asm volatile("st.shared::cluster.u16 [%0], %1;" ::"r"(address), "h"(*reinterpret_cast<uint16_t*>(&v)) : "memory");
+}
+__device__ __forceinline__ void put(uint32_t address, uint32_t v) { asm volatile("st.shared::cluster.u32 [%0], %1;" ::"r"(address), "r"(v) : "memory"); }
+__device__ __forceinline__ void put(uint32_t address, uint2 v) {
+  asm volatile("st.shared::cluster.v2.u32 [%0], {%1, %2};" ::"r"(address), "r"(v.x), "r"(v.y) : "memory");
+}
+__device__ __forceinline__ void put(uint32_t address, float4 v) {
+  asm volatile("st.shared::cluster.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(address), "f"(v.x), "f"(v.y), "f"(v.z), "f"(v.w) : "memory");
+}
 
 // Barriers in shared memory, on which copies report their bytes and threads their arrival.
 __device__ __forceinline__ void prepare_barrier(uint32_t barrier, int arrivals) {
@@ -202,16 +236,31 @@ __host__ __device__ constexpr int tap_offset(int tap) { return (tap / 3 - 1) * k
 
 // Which channel and slots a thread owns. `half`: slots 0-55 or 56-111; `quad`: which two of every eight.
 struct Place {
-  int channel, half, quad;
-  uint32_t valid;                                // bit i: slot(i) is a cell of the board
-  __device__ __forceinline__ Place(int channel, int half) : channel(channel), half(half), quad(threadIdx.x % 4), valid(0) {
+  int channel, half, quad, strip, rows;          // rows of the strip
+  uint32_t valid;                                // bit i: slot(i) is a cell of the strip
+  __device__ __forceinline__ Place(int channel, int half)
+      : channel(channel), half(half), quad(threadIdx.x % 4), strip(strip_of_block()), rows(kStrips == 1 ? kH : min(kTall, kH - strip * kTall)), valid(0) {
 #pragma unroll
-    for (int i = 0; i < kMine; ++i) valid |= (uint32_t)(slot(i) % kAcross < kW && slot(i) < kH * kAcross) << i;
+    for (int i = 0; i < kMine; ++i) valid |= (uint32_t)(slot(i) % kAcross < kW && slot(i) < rows * kAcross) << i;
   }
   __device__ __forceinline__ int slot(int i) const { return half * 56 + i / 2 * 8 + quad * 2 + i % 2; }
   __device__ __forceinline__ bool is_cell(int i) const { return valid >> i & 1; }
-  __device__ __forceinline__ int cell(int i) const { return is_cell(i) ? slot(i) - slot(i) / kAcross : 0; }
+  __device__ __forceinline__ int first() const { return strip * kTall * kW; }                  // the strip's first cell
+  __device__ __forceinline__ int cell(int i) const { return is_cell(i) ? first() + slot(i) - slot(i) / kAcross : 0; }
   __device__ __forceinline__ int granule() const { return (half * kF + channel) * 4 + quad; }  // place in stored arrays
+};
+
+// Neighbouring strips see the first and last rows of this one: `base` is the address of slot(0), slots are 16 bytes apart.
+struct Neighbours {
+  uint32_t above, below;
+  __device__ __forceinline__ Neighbours(const Place& at, uint32_t base)
+      : above(there(base, max(at.strip - 1, 0)) + kTall * kAcross * 16), below(there(base, min(at.strip + 1, kStrips - 1)) - kTall * kAcross * 16) {}
+  template <class T>
+  __device__ __forceinline__ void see(const Place& at, int i, T v) const {
+    const int offset = i / 2 * 128 + i % 2 * 16;
+    if (at.strip > 0 && at.slot(i) < kAcross) put(above + offset, v);
+    if (at.strip + 1 < kStrips && at.slot(i) >= (kTall - 1) * kAcross) put(below + offset, v);
+  }
 };
 
 struct ForwardArgs {
@@ -226,10 +275,10 @@ struct ForwardArgs {
   bf16* top;               // [B, T, cells, F]
   float* c_last;           // [B, D, cells, F]
   bf16* h_last;
-  uint2* gates;            // [B, T, N, D, 14, 256] x 4 gates
-  float* cells;            // [B, T, N, D, 14, 256], before each tick
-  unsigned char* hiddens;  // [B, T, N + 1, D, planes], before the first tick and after each; the top's last is not wanted
-  uint32_t* peaks;         // [B, T, N + 1, D, 256]: which of a thread's slots hold the channel's maximum; from bit 16, how many there are
+  uint2* gates;            // [B, strips, T, N, D, 14, 256] x 4 gates
+  float* cells;            // [B, strips, T, N, D, 14, 256], before each tick
+  unsigned char* hiddens;  // [B, strips, T, N + 1, D, planes], before the first tick and after each; the top's last is not wanted
+  uint32_t* peaks;         // [B, strips, T, N + 1, D, 256]: which of a thread's slots hold the channel's maximum; from bit 16, how many there are
   float* pooled;           // [B, T, N + 1, D, max 32 and mean 32]
   int batch, batch_per_weights, D, N, T;
 };
@@ -240,19 +289,21 @@ struct ForwardShared {
   float4* injected;        // [D][32] x 4 gates
   float* pooled;           // [D][max 32, mean 32]
   uint32_t* peaks;         // [D][threads]
-  unsigned char* pool;     // [D][64][pitch]
+  float4* parts;           // [2][strips][32]: maximum, sum and number of maxima of a strip; turn by turn
   int D;
   __device__ __forceinline__ unsigned char* state(int which, int d) const { return hidden + (which * D + d) * kHidden; }
 };
 
-// A thread's part of a new hidden state: into the planes, and its maximum, mean and peaks over the board.
-__device__ __forceinline__ void settle(const Place& at, const ForwardShared& s, const bf16 (&h)[kMine], int which, int d) {
+// A thread's part of a new hidden state: into the planes, and its maximum, mean and peaks over the strip.
+__device__ __forceinline__ void settle(const Place& at, const ForwardShared& s, const bf16 (&h)[kMine], int which, int d, int turn) {
   unsigned char* mine = s.state(which, d) + at.channel / 8 * kPlane + (kMargin + at.slot(0)) * 16 + at.channel % 8 * 2;
+  const Neighbours neighbours(at, shared_address(mine));
   float top = -1e30f, sum = 0;
 #pragma unroll
   for (int i = 0; i < kMine; ++i) {
     if (!at.is_cell(i)) continue;
     *reinterpret_cast<bf16*>(mine + i / 2 * 128 + i % 2 * 16) = h[i];
+    if (kStrips > 1) neighbours.see(at, i, h[i]);
     float v = __bfloat162float(h[i]);
     top = fmaxf(top, v), sum += v;
   }
@@ -266,18 +317,61 @@ __device__ __forceinline__ void settle(const Place& at, const ForwardShared& s, 
 #pragma unroll
   for (int step = 1; step < 32; step = step == 2 ? 16 : step * 2) count += __shfl_xor_sync(~0u, count, step);
   s.peaks[d * kThreads + threadIdx.x] = peaks | count << 16;
-  if (threadIdx.x % 4 == 0 && at.half == 0) s.pooled[d * 64 + at.channel] = top, s.pooled[d * 64 + kF + at.channel] = sum * (1.0f / kCells);
+  if (threadIdx.x % 4 || at.half) return;
+  if (kStrips == 1) s.pooled[d * 64 + at.channel] = top, s.pooled[d * 64 + kF + at.channel] = sum * (1.0f / kCells);
+  for (int strip = 0; kStrips > 1 && strip < kStrips; ++strip)
+    put(there(shared_address(s.parts + (turn * kStrips + at.strip) * kF + at.channel), strip), make_float4(top, sum, count, 0));
 }
 
+// Once all strips have settled: what they found is put together. Each thread makes what it alone needs later.
+__device__ __forceinline__ void unite(const Place& at, const ForwardShared& s, int d, int turn) {
+  if (kStrips == 1) return;
+  const float4* parts = s.parts + turn * kStrips * kF;
+  const auto united = [&](int channel) {
+    float4 all = parts[channel];
+#pragma unroll
+    for (int strip = 1; strip < kStrips; ++strip) {
+      const float4 one = parts[strip * kF + channel];
+      all.z = (all.x >= one.x ? all.z : 0) + (one.x >= all.x ? one.z : 0), all.x = fmaxf(all.x, one.x), all.y += one.y;
+    }
+    return all;
+  };
+  const float4 all = united(at.channel);
+  uint32_t& peaks = s.peaks[d * kThreads + threadIdx.x];
+  peaks = (parts[at.strip * kF + at.channel].x == all.x ? peaks & 0xffff : 0) | (uint32_t)all.z << 16;
+  if (threadIdx.x >= 64) return;
+  const float4 kept = united(threadIdx.x % kF);
+  s.pooled[d * 64 + threadIdx.x] = threadIdx.x < kF ? kept.x : kept.y * (1.0f / kCells);
+}
+
+// A thread's share of a module's pool weights: two columns of every fourth row.
+struct PoolWeights {
+  uint32_t pairs[16];
+  __device__ __forceinline__ void fetch(const bf16* pool, int d) {
+    const bf16* mine = pool + (d * 64 + threadIdx.x % 4) * kGates + threadIdx.x / 4 * 2;
+#pragma unroll
+    for (int k = 0; k < 16; ++k) pairs[k] = ask(reinterpret_cast<const uint32_t*>(mine + k * 4 * kGates));
+  }
+};
+
 // injected[d] = pool weights^T (max, mean); a barrier before and after.
-__device__ __forceinline__ void inject(const ForwardShared& s, int d) {
-  int pair = threadIdx.x / 4, part = threadIdx.x % 4;  // of columns, of rows
-  const unsigned char* weights = s.pool + (d * 64 + part) * kPoolPitch + pair * 4;
+__device__ __forceinline__ void inject(const ForwardShared& s, int d, int turn, const PoolWeights& weights) {
+  const int pair = threadIdx.x / 4, part = threadIdx.x % 4;  // of columns, of rows
   float2 total = {0, 0};
 #pragma unroll
-  for (int k = 0; k < 64; k += 4) {
-    float v = __bfloat162float(__float2bfloat16(s.pooled[d * 64 + k + part]));
-    float2 w = unpack(*reinterpret_cast<const uint32_t*>(weights + k * kPoolPitch));
+  for (int k = 0; k < 16; ++k) {
+    const int row = k * 4 + part;
+    float v;
+    if (kStrips == 1) v = s.pooled[d * 64 + row];
+    else {
+      const float4* parts = s.parts + turn * kStrips * kF + row % kF;
+      v = k < 8 ? parts[0].x : parts[0].y;
+#pragma unroll
+      for (int strip = 1; strip < kStrips; ++strip) v = k < 8 ? fmaxf(v, parts[strip * kF].x) : v + parts[strip * kF].y;
+      if (k >= 8) v *= 1.0f / kCells;
+    }
+    v = __bfloat162float(__float2bfloat16(v));
+    const float2 w = unpack(weights.pairs[k]);
     total.x = fmaf(v, w.x, total.x), total.y = fmaf(v, w.y, total.y);
   }
 #pragma unroll
@@ -285,7 +379,7 @@ __device__ __forceinline__ void inject(const ForwardShared& s, int d) {
   if (!part) reinterpret_cast<float2*>(s.injected + d * kF)[pair] = total;
 }
 
-__device__ __forceinline__ void load_state(const Place& at, const ForwardShared& s, int which, const float* c, const bf16* h) {
+__device__ __forceinline__ void load_state(const Place& at, const ForwardShared& s, int which, const float* c, const bf16* h, const bf16* pool, int& turn) {
   bf16 hidden[kMost][kMine];
   float cell[kMost][kMine];
 #pragma unroll
@@ -295,40 +389,44 @@ __device__ __forceinline__ void load_state(const Place& at, const ForwardShared&
       const int where = ((d < s.D ? d : 0) * kCells + at.cell(i)) * kF + at.channel;
       hidden[d][i] = h[where], cell[d][i] = c[where];
     }
-  __syncthreads();  // nobody reads the old state any more
+  meet();  // nobody reads the old state any more
 #pragma unroll
   for (int d = 0; d < kMost; ++d) {
     if (d == s.D) break;
 #pragma unroll
     for (int i = 0; i < kMine; ++i) s.cell[(d * kMine + i) * kThreads + threadIdx.x] = cell[d][i];
-    settle(at, s, hidden[d], which, d);
+    PoolWeights weights;
+    weights.fetch(pool, d);
+    turn = 1 - turn;
+    settle(at, s, hidden[d], which, d, turn);
+    publish();
+    meet();
+    unite(at, s, d, turn);
+    inject(s, d, turn, weights);
   }
-  publish();
-  __syncthreads();
-  for (int d = 0; d < s.D; ++d) inject(s, d);
   __syncthreads();
 }
 
-// A hidden state from its planes to [cells, F].
-__device__ __forceinline__ void copy_hidden(const unsigned char* planes, bf16* to) {
-  for (int i = threadIdx.x; i < kCells * 4; i += kThreads) {
+// A strip of a hidden state from its planes to [cells, F].
+__device__ __forceinline__ void copy_hidden(const Place& at, const unsigned char* planes, bf16* to) {
+  for (int i = threadIdx.x; i < at.rows * kW * 4; i += kThreads) {
     int cell = i / 4, plane = i % 4;
-    reinterpret_cast<uint4*>(to)[i] =
+    reinterpret_cast<uint4*>(to)[at.first() * 4 + i] =
         *reinterpret_cast<const uint4*>(planes + plane * kPlane + (kMargin + cell + cell / kW) * 16);
   }
 }
 
 // What the backward pass wants to know of a hidden state.
-__device__ __forceinline__ void save_hidden(const ForwardArgs& args, const Place& at, const ForwardShared& s, int which, int d, size_t tick) {
+__device__ __forceinline__ void save_hidden(const ForwardArgs& args, const Place& at, const ForwardShared& s, int which, int d, size_t tick, size_t united_tick) {
   if (!threadIdx.x) await_reading(), store_bulk(args.hiddens + tick * kHidden, s.state(which, d), kHidden);
   args.peaks[tick * kThreads + at.granule()] = s.peaks[d * kThreads + threadIdx.x];
-  if (threadIdx.x < 64) args.pooled[tick * 64 + threadIdx.x] = s.pooled[d * 64 + threadIdx.x];
+  if (threadIdx.x < 64 && !at.strip) args.pooled[united_tick * 64 + threadIdx.x] = s.pooled[d * 64 + threadIdx.x];
 }
 
 template <bool kSave>
 __device__ __forceinline__ void update_module(const ForwardArgs& args, const Place& at, const ForwardShared& s,
                                               const float (&acc)[kSlots / 2], int which, int d, const uint2 (&inputs)[kMine],
-                                              size_t tick) {
+                                              size_t tick, int turn) {
   const bool upper = at.half;
   const float4 inj = s.injected[d * kF + at.channel];
   bf16 h[kMine];
@@ -358,7 +456,7 @@ __device__ __forceinline__ void update_module(const ForwardArgs& args, const Pla
       }
     }
   }
-  settle(at, s, h, 1 - which, d);
+  settle(at, s, h, 1 - which, d, turn);
 }
 
 template <bool kSave>
@@ -372,7 +470,7 @@ __global__ void __launch_bounds__(kThreads, 1) forward(ForwardArgs args) {
   s.injected = reinterpret_cast<float4*>(s.cell + D * kMine * kThreads);
   s.pooled = reinterpret_cast<float*>(s.injected + D * kF);
   s.peaks = reinterpret_cast<uint32_t*>(s.pooled + D * 64);
-  s.pool = reinterpret_cast<unsigned char*>(s.peaks + D * kThreads);
+  s.parts = reinterpret_cast<float4*>(s.peaks + D * kThreads);
   const size_t state = (size_t)D * kCells * kF;
   const Ring ring(memory);
   if (!threadIdx.x) ring.prepare();
@@ -380,35 +478,34 @@ __global__ void __launch_bounds__(kThreads, 1) forward(ForwardArgs args) {
   for (int i = threadIdx.x; i < 2 * D * kHidden / 16; i += kThreads) reinterpret_cast<uint4*>(s.hidden)[i] = make_uint4(0, 0, 0, 0);
   __syncthreads();
   const auto weights_of = [&](int b) { return args.weights + (size_t)(b / args.batch_per_weights) * D * kGroups * kGroupBytes; };
-  if (!threadIdx.x) ring.start(weights_of(blockIdx.x));
+  const int clusters = gridDim.x / kStrips, first = blockIdx.x / kStrips;
+  if (!threadIdx.x) ring.start(weights_of(first));
   const uint32_t hidden = shared_address(s.hidden) + kMargin * 16;
   const bf16* inputs_here = args.inputs + at.channel * 4;
   const int team = warp / 4;                     // 64 gates each
 
-  int which = 0;                                 // buffer of the states before a tick
-  for (int b = blockIdx.x, net = -1; b < args.batch; b += gridDim.x) {
+  int which = 0, turn = 0;                       // buffer of the states before a tick; of strips' parts
+  for (int b = first; b < args.batch; b += clusters) {
+    const size_t net = b / args.batch_per_weights, strip = (size_t)b * kStrips + at.strip;
     const unsigned char* weights = weights_of(b);
-    if (net != b / args.batch_per_weights) {
-      net = b / args.batch_per_weights;
-      const uint4* pool = reinterpret_cast<const uint4*>(args.pool + (size_t)net * D * 64 * kGates);
-      for (int i = threadIdx.x; i < D * 64 * 16; i += kThreads) *reinterpret_cast<uint4*>(s.pool + i / 16 * kPoolPitch + i % 16 * 16) = pool[i];
-    }
-    const bool last_one = b + gridDim.x >= args.batch;
+    const bf16* pool = args.pool + net * D * 64 * kGates;
+    const bool last_one = b + clusters >= args.batch;
     for (int t = 0; t < T; ++t) {
-      const size_t step = (size_t)b * T + t;
+      const size_t step = (size_t)b * T + t, kept = strip * T + t;  // the same in arrays that have strips
       const bool start = args.starts[step];
       if (start || !t)
         load_state(at, s, which, start ? args.c_initial + net * state : args.c_memory + b * state,
-                   start ? args.h_initial + net * state : args.h_memory + b * state);
+                   start ? args.h_initial + net * state : args.h_memory + b * state, pool, turn);
       if (kSave)
-        for (int d = 0; d < D; ++d) save_hidden(args, at, s, which, d, step * (N + 1) * D + d);
+        for (int d = 0; d < D; ++d) save_hidden(args, at, s, which, d, kept * (N + 1) * D + d, step * (N + 1) * D + d);
       for (int n = 0; n < N; ++n, which = 1 - which) {
         for (int d = 0; d < D; ++d) {
           uint2 inputs[kMine];
           const uint64_t own = operand(hidden + (which * D + d) * kHidden);
           const uint64_t below = operand(hidden + (d ? (1 - which) * D + d - 1 : which * D + D - 1) * kHidden);
           const bool ends = t == T - 1 && n == N - 1 && d == D - 1;
-          const unsigned char* next = d + 1 < D ? weights + (d + 1) * kGroups * kGroupBytes : ends && !last_one ? weights_of(b + gridDim.x) : weights;
+          const unsigned char* next = d + 1 < D ? weights + (d + 1) * kGroups * kGroupBytes : ends && !last_one ? weights_of(b + clusters) : weights;
+          PoolWeights pooling;
           float acc[kSlots / 2];
 #pragma unroll
           for (int group = 0; group < kGroups; ++group) {
@@ -422,36 +519,44 @@ __global__ void __launch_bounds__(kThreads, 1) forward(ForwardArgs args) {
             }
             commit_products();
             hold(acc);
-            if (group == 1 && (n || d)) {        // while the tensor cores work: what the last module-tick left to do
+            if (group == 0 && (n || d)) pooling.fetch(pool, d ? d - 1 : D - 1);
+            if (group == 2 && (n || d)) {        // while the tensor cores work: what the last module-tick left to do
               const int last = d ? d - 1 : D - 1;
-              inject(s, last);
-              if (kSave) save_hidden(args, at, s, d ? 1 - which : which, last, (step * (N + 1) + (d ? n + 1 : n)) * D + last);
+              const size_t before = (d ? n + 1 : n) * D + last;
+              unite(at, s, last, turn);
+              inject(s, last, turn, pooling);
+              if (kSave) save_hidden(args, at, s, d ? 1 - which : which, last, kept * (N + 1) * D + before, step * (N + 1) * D + before);
               if (D == 1) __syncthreads();       // it is wanted at the end of this very module-tick
             }
-            if (group >= 2 && group < 9)         // what the observation adds, two loads at a time
+            if (group >= 3 && group < 10)        // what the observation adds, two loads at a time
 #pragma unroll
-              for (int i = group * 2 - 4; i < group * 2 - 2; ++i)
+              for (int i = group * 2 - 6; i < group * 2 - 4; ++i)
                 inputs[i] = ask(reinterpret_cast<const uint2*>(inputs_here + ((step * kCells + at.cell(i)) * D + d) * kGates));
             if (group + 1 < kGroups) await_products<kPending>(); else await_products<0>();
             if (group >= kPending) ring.release(group - kPending);
-            ring.go_on(group, weights + d * kGroups * kGroupBytes, next, b == blockIdx.x && !t && !n && !d, ends && last_one);
+            ring.go_on(group, weights + d * kGroups * kGroupBytes, next, b == first && !t && !n && !d, ends && last_one);
             if (group + 1 == kGroups)
 #pragma unroll
               for (int done = kGroups - kPending; done < kGroups; ++done) ring.release(done);
           }
           hold(acc);
-          update_module<kSave>(args, at, s, acc, which, d, inputs, (step * N + n) * D + d);
+          turn = 1 - turn;
+          update_module<kSave>(args, at, s, acc, which, d, inputs, (kept * N + n) * D + d, turn);
+          if (kSave && kStrips > 1 && !threadIdx.x) await_reading();  // neighbours may write to what was stored
           publish();
-          __syncthreads();  // the new h_d and its pooled values are there
+          meet();  // the new h_d and its pooled values are there
         }
       }
-      inject(s, D - 1);
-      copy_hidden(s.state(which, D - 1), args.top + step * kCells * kF);
+      PoolWeights pooling;
+      pooling.fetch(pool, D - 1);
+      copy_hidden(at, s.state(which, D - 1), args.top + step * kCells * kF);
+      unite(at, s, D - 1, turn);
+      inject(s, D - 1, turn, pooling);
       if (kSave && !threadIdx.x) await_reading();  // states are stored no more, and a start may replace them
       __syncthreads();
     }
     for (int d = 0; d < D; ++d) {
-      copy_hidden(s.state(which, d), args.h_last + b * state + (size_t)d * kCells * kF);
+      copy_hidden(at, s.state(which, d), args.h_last + b * state + (size_t)d * kCells * kF);
 #pragma unroll
       for (int i = 0; i < kMine; ++i)
         if (at.is_cell(i)) args.c_last[b * state + ((size_t)d * kCells + at.cell(i)) * kF + at.channel] = s.cell[(d * kMine + i) * kThreads + threadIdx.x];
@@ -463,23 +568,23 @@ __global__ void __launch_bounds__(kThreads, 1) forward(ForwardArgs args) {
 struct BackwardArgs {
   const unsigned char* weights;  // [S, D, 72 steps, 2, 64 rows, 8] in bfloat16
   const bf16* pool;        // [S, D, 64, 128]
-  const uint2* gates;
+  const uint2* gates;      // as the forward pass left them
   const float* cells;
   const uint32_t* peaks;
   const uint8_t* starts;
   const bf16* d_top;       // [B, T, cells, F]
   const float* d_c_last;   // [B, D, cells, F]
   const float* d_h_last;
-  unsigned char* dz;       // [B, T, N, D, 16 planes], columns (channel, gate)
+  unsigned char* dz;       // [B, strips, T, N, D, 16 planes], columns (channel, gate)
   float* dz_sums;          // [B, T, N, D, 128], over the board
   float* d_c_memory;       // [B, D, cells, F]
   float* d_h_memory;
   float* d_c_initial;      // [B, D, cells, F], per trajectory
   float* d_h_initial;
-  const unsigned char* hiddens;  // [B, T, N + 1, D, planes]
-  float* gradient;         // [B, D, 9, 64, 128], of the convolutions' weights
+  const unsigned char* hiddens;  // [B, strips, T, N + 1, D, planes]
+  float* gradient;         // [B, strips, D, 9, 64, 128], of the convolutions' weights
   uint4* d_inputs;         // [B, T, cells, D, 128] in bfloat16
-  uint32_t* progress;      // [B, 2]: time-steps done; the first has the counter of blocks beside it
+  uint32_t* progress;      // [B, strips, 2]: time-steps done; the first has the counter of blocks beside it
   int batch, batch_per_weights, D, N, T;
 };
 
@@ -488,7 +593,7 @@ struct BackwardShared {
   float* exchange;         // [28][threads]
   float* d_cell;           // [D][14][threads]
   float* d_hidden;
-  float* sums;             // [2 halves][128], of dz over slots
+  float* sums;             // [strips][2 halves][128], of dz over slots
   float* d_pooled;         // [64]
 };
 
@@ -508,6 +613,7 @@ __device__ __forceinline__ void through_gates(const Place& at, const BackwardSha
                                               const float (&d_hidden)[kMine]) {
   float4 columns = {0, 0, 0, 0};
   unsigned char* mine = s.dz + at.channel / 2 * kPlane + (kMargin + at.slot(0)) * 16 + at.channel % 2 * 8;
+  const Neighbours neighbours(at, shared_address(mine));
 #pragma unroll
   for (int i = 0; i < kMine; ++i) {
     const int slot = (d * kMine + i) * kThreads + threadIdx.x;
@@ -521,6 +627,7 @@ __device__ __forceinline__ void through_gates(const Place& at, const BackwardSha
     if (!at.is_cell(i)) continue;
     uint2 packed = make_uint2(pack(df, di), pack(d_o, dg));
     *reinterpret_cast<uint2*>(mine + i / 2 * 128 + i % 2 * 16) = packed;
+    if (kStrips > 1) neighbours.see(at, i, packed);
     columns.x += df, columns.y += di, columns.z += d_o, columns.w += dg;
   }
 #pragma unroll
@@ -528,7 +635,21 @@ __device__ __forceinline__ void through_gates(const Place& at, const BackwardSha
     columns.x += __shfl_xor_sync(~0u, columns.x, step), columns.y += __shfl_xor_sync(~0u, columns.y, step);
     columns.z += __shfl_xor_sync(~0u, columns.z, step), columns.w += __shfl_xor_sync(~0u, columns.w, step);
   }
-  if (threadIdx.x % 4 == 0) reinterpret_cast<float4*>(s.sums)[at.half * kF + at.channel] = columns;
+  if (threadIdx.x % 4) return;
+  float4* sums = reinterpret_cast<float4*>(s.sums) + (at.strip * 2 + at.half) * kF + at.channel;
+  if (kStrips == 1) *sums = columns;
+  for (int strip = 0; kStrips > 1 && strip < kStrips; ++strip) put(there(shared_address(sums), strip), columns);
+}
+
+// What all halves of all strips have summed up.
+__device__ __forceinline__ float2 total_of(const BackwardShared& s, int pair) {
+  float2 total = {0, 0};
+#pragma unroll
+  for (int half = 0; half < 2 * kStrips; ++half) {
+    const float2 one = reinterpret_cast<const float2*>(s.sums)[half * kGates / 2 + pair];
+    total.x += one.x, total.y += one.y;
+  }
+  return total;
 }
 
 // d_pooled = pool weights . column sums of dz; a thread has a quarter of a row of the weights.
@@ -541,8 +662,8 @@ __device__ __forceinline__ void gradient_of_pooled(const BackwardShared& s, cons
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
       const int pair = (i * 4 + part) * 4 + k;
-      float2 one = reinterpret_cast<const float2*>(s.sums)[pair], two = reinterpret_cast<const float2*>(s.sums)[64 + pair], w = unpack(words[k]);
-      total = fmaf(one.x + two.x, w.x, fmaf(one.y + two.y, w.y, total));
+      const float2 sum = total_of(s, pair), w = unpack(words[k]);
+      total = fmaf(sum.x, w.x, fmaf(sum.y, w.y, total));
     }
   }
   total += __shfl_xor_sync(~0u, total, 1);
@@ -574,7 +695,7 @@ __device__ __forceinline__ void pass_on(const Place& at, const BackwardShared& s
   }
 }
 
-// dz of one trajectory, from its last time-step to its first.
+// dz of one strip of a trajectory, from its last time-step to its first.
 __device__ __forceinline__ void walk_back(const BackwardArgs& args, unsigned char* memory, const size_t b) {
   const int D = args.D, N = args.N, T = args.T, warp = threadIdx.x / 32, lane = threadIdx.x % 32, team = warp / 4;
   BackwardShared s;
@@ -583,13 +704,14 @@ __device__ __forceinline__ void walk_back(const BackwardArgs& args, unsigned cha
   s.d_cell = s.exchange + 28 * kThreads;
   s.d_hidden = s.d_cell + D * kMine * kThreads;
   s.sums = s.d_hidden + D * kMine * kThreads;
-  s.d_pooled = s.sums + 2 * kGates;
+  s.d_pooled = s.sums + kStrips * 2 * kGates;
   const size_t which_net = b / args.batch_per_weights, state = (size_t)D * kCells * kF;
   const Ring ring(memory);
   if (!threadIdx.x) ring.prepare();
   const Place at(warp % 4 * 8 + lane / 4, team);
+  const size_t strip = b * kStrips + at.strip;
   for (int i = threadIdx.x; i < 16 * kPlane / 16; i += kThreads) reinterpret_cast<uint4*>(s.dz)[i] = make_uint4(0, 0, 0, 0);
-  __syncthreads();
+  meet();
   const unsigned char* weights = args.weights + which_net * D * kGroups * kGroupBytes;
   if (!threadIdx.x) ring.start(weights + (D - 1) * kGroups * kGroupBytes);
   const uint4* pool = reinterpret_cast<const uint4*>(args.pool + (which_net * D * 64 + threadIdx.x / 4) * kGates) + threadIdx.x % 4;
@@ -605,7 +727,7 @@ __device__ __forceinline__ void walk_back(const BackwardArgs& args, unsigned cha
   const uint64_t dz = operand(shared_address(s.dz) + kMargin * 16 + team * 2 * kPlane);
   Kept kept;
 #pragma unroll
-  for (int i = 0; i < kMine; ++i) kept.fetch(args, ((b * T + T - 1) * N + N - 1) * D + D - 1, i);
+  for (int i = 0; i < kMine; ++i) kept.fetch(args, ((strip * T + T - 1) * N + N - 1) * D + D - 1, i);
   float d_hidden[kMine];                         // of the module whose turn is next
 #pragma unroll
   for (int i = 0; i < kMine; ++i) d_hidden[i] = s.d_hidden[((D - 1) * kMine + i) * kThreads + threadIdx.x];
@@ -618,11 +740,11 @@ __device__ __forceinline__ void walk_back(const BackwardArgs& args, unsigned cha
         d_hidden[i] += __bfloat162float(args.d_top[(step * kCells + at.cell(i)) * kF + at.channel]);
     for (int n = N - 1; n >= 0; --n) {
       for (int d = D - 1; d >= 0; --d) {
-        const size_t tick = (step * N + n) * D + d;
+        const size_t tick = ((strip * T + t) * N + n) * D + d;
         const int below = d ? d - 1 : D - 1;
         through_gates(at, s, d, kept, d_hidden);
         publish();
-        __syncthreads();  // dz and its column sums are there
+        meet();  // dz and its column sums are there
         float acc[kSlots / 2];
         uint4 row[4];
         uint32_t peaks;                          // of h_d before the tick
@@ -640,10 +762,11 @@ __device__ __forceinline__ void walk_back(const BackwardArgs& args, unsigned cha
           hold(acc);
           if (group == 0) {                      // what can wait until the tensor cores have work
             if (!threadIdx.x) store_bulk(args.dz + tick * 16 * kPlane, s.dz, 16 * kPlane);
-            peaks = ask(args.peaks + ((step * (N + 1) + n) * D + d) * kThreads + threadIdx.x);
+            peaks = ask(args.peaks + (((strip * T + t) * (N + 1) + n) * D + d) * kThreads + threadIdx.x);
 #pragma unroll
             for (int i = 0; i < 4; ++i) row[i] = ask(pool + d * 64 * 16 + i * 4);
-            if (threadIdx.x < kGates) args.dz_sums[tick * kGates + threadIdx.x] = s.sums[threadIdx.x] + s.sums[kGates + threadIdx.x];
+            if (threadIdx.x < kGates / 2 && !at.strip)
+              reinterpret_cast<float2*>(args.dz_sums + ((step * N + n) * D + d) * kGates)[threadIdx.x] = total_of(s, threadIdx.x);
           }
           if (group == 3) gradient_of_pooled(s, row);
           if (group >= 4 && group < 11 && (t || n || d))  // the module-tick that comes next is the one stored before
@@ -660,7 +783,7 @@ __device__ __forceinline__ void walk_back(const BackwardArgs& args, unsigned cha
         hold(acc);
         if (team) hand_over<28>(s, acc); else hand_over<0>(s, acc);
         if (!threadIdx.x) await_reading();
-        __syncthreads();  // the halves are swapped, every warp is done with dz, d_pooled is there
+        meet();  // the halves are swapped, every warp is done with dz, d_pooled is there
         if (team) pass_on<28>(at, s, acc, d, below, peaks, d_hidden); else pass_on<0>(at, s, acc, d, below, peaks, d_hidden);
       }
     }
@@ -674,7 +797,7 @@ __device__ __forceinline__ void walk_back(const BackwardArgs& args, unsigned cha
           s.d_cell[slot] = s.d_hidden[slot] = 0;
           if (d == D - 1) d_hidden[i] = 0;
         }
-    if (!threadIdx.x) await_storing(), tell(args.progress + b * 2, T - t);
+    if (!threadIdx.x) await_storing(), tell(args.progress + strip * 2, T - t);
   }
   for (int d = 0; d < D; ++d)
 #pragma unroll
@@ -685,23 +808,27 @@ __device__ __forceinline__ void walk_back(const BackwardArgs& args, unsigned cha
     }
 }
 
-// The gradient of one row of taps of one module's weights, from one trajectory: sum over ticks and slots of
+// The gradient of one row of taps of one module's weights, from one strip of a trajectory: sum over ticks and slots of
 // (h below, h own)[slot + tap] x dz[slot]; slots are the inner dimension of the product. Each team takes one tap, and
-// half of the gates of the tap between. Ticks come in four stages, asked for two ticks ahead, in the order in which
-// another block makes them. On the way dz is summed over the ticks of every third time-step: the gradient of the inputs.
-constexpr int kStages = 4;
+// half of the gates of the tap between. Ticks come in stages, asked for ahead, in the order in which another
+// block makes them. On the way dz is summed over the ticks of every third time-step: the gradient of the inputs.
 constexpr int kSeen = 8 * kPlane, kStage = kSeen + 16 * kPlane;  // bytes: h below and own, then dz
+constexpr int kStages = kRows < 151 ? 4 : 3;                     // as many as there is room for
 constexpr int kGranules = 16 * kSlots / kThreads;                // of eight columns of dz, of a thread
 static_assert(16 * kSlots % kThreads == 0 && kThreads % 16 == 0, "threads share dz evenly");
 
-__device__ __forceinline__ void ask_tick(const BackwardArgs& args, size_t b, int t, int n, int d, uint32_t stage, uint32_t barrier) {
+__device__ __forceinline__ void ask_tick(const BackwardArgs& args, const Place& at, size_t strip, int t, int n, int d, uint32_t stage, uint32_t barrier) {
   const int D = args.D;
-  const unsigned char* before = args.hiddens + ((b * args.T + t) * (args.N + 1) + n) * D * kHidden;
-  if (n == args.N - 1) await_word(args.progress + b * 2, args.T - t);
-  expect_bytes(barrier, kStage);
+  const unsigned char* before = args.hiddens + ((strip * args.T + t) * (args.N + 1) + n) * D * kHidden;
+  const unsigned char* dz = args.dz + (((strip * args.T + t) * args.N + n) * D + d) * 16 * kPlane;
+  const int own = at.rows * kAcross * 16;        // bytes of a plane without its margins
+  if (n == args.N - 1) await_word(args.progress + strip * 2, args.T - t);
+  expect_bytes(barrier, kSeen + 16 * (kStrips == 1 ? kPlane : own));
   load_bulk(stage, before + (size_t)(d ? D + d - 1 : D - 1) * kHidden, kHidden, barrier);  // below: after its tick, or the top's before
   load_bulk(stage + kHidden, before + (size_t)d * kHidden, kHidden, barrier);
-  load_bulk(stage + kSeen, args.dz + (((b * args.T + t) * args.N + n) * D + d) * 16 * kPlane, 16 * kPlane, barrier);
+  if (kStrips == 1) load_bulk(stage + kSeen, dz, 16 * kPlane, barrier);
+  for (int plane = 0; kStrips > 1 && plane < 16; ++plane)  // without what neighbours have put there: it is theirs to count
+    load_bulk(stage + kSeen + plane * kPlane + kMargin * 16, dz + plane * kPlane + kMargin * 16, own, barrier);
 }
 
 // Operands whose inner dimension is the slots: eight slots on is a tile on, eight channels on is a plane on.
@@ -722,12 +849,19 @@ __device__ __forceinline__ void store_gradient(float* gradient, const float (&ac
 }
 
 __device__ __forceinline__ void gather(const BackwardArgs& args, unsigned char* memory, const size_t b, const int d, const int row) {
+  const Place at(0, 0);
+  const size_t strip = b * kStrips + at.strip;
   const uint32_t base = shared_address(memory), barriers = base + kStages * kStage;
   const int ticks = args.T * args.N, team = threadIdx.x / 128;
   const auto ask = [&](int done) {                // the tick that comes after `done` others
     const int tick = ticks - 1 - done, place = done % kStages;
-    ask_tick(args, b, tick / args.N, tick % args.N, d, base + place * kStage, barriers + place * 8);
+    ask_tick(args, at, strip, tick / args.N, tick % args.N, d, base + place * kStage, barriers + place * 8);
   };
+  if (kStrips > 1) {                             // slots that are not loaded count nothing
+    for (int i = threadIdx.x; i < kStages * kStage / 16; i += kThreads) reinterpret_cast<uint4*>(memory)[i] = make_uint4(0, 0, 0, 0);
+    publish();
+    __syncthreads();
+  }
   if (!threadIdx.x) {
     for (int stage = 0; stage < kStages; ++stage) prepare_barrier(barriers + stage * 8, 1);
     for (int done = 0; done < kStages - 2 && done < ticks; ++done) ask(done);
@@ -759,26 +893,31 @@ __device__ __forceinline__ void gather(const BackwardArgs& args, unsigned char* 
           const float2 two = unpack(words[k]);
           sums[i][2 * k] = (n == args.N - 1 ? 0 : sums[i][2 * k]) + two.x, sums[i][2 * k + 1] = (n == args.N - 1 ? 0 : sums[i][2 * k + 1]) + two.y;
         }
-        if (!n && slot < kH * kAcross && slot % kAcross < kW)
-          args.d_inputs[(((b * args.T + t) * kCells + slot - slot / kAcross) * args.D + d) * 16 + plane] =
+        if (!n && slot < at.rows * kAcross && slot % kAcross < kW)
+          args.d_inputs[(((b * args.T + t) * kCells + at.first() + slot - slot / kAcross) * args.D + d) * 16 + plane] =
               make_uint4(pack(sums[i][0], sums[i][1]), pack(sums[i][2], sums[i][3]), pack(sums[i][4], sums[i][5]), pack(sums[i][6], sums[i][7]));
       }
     }
     await_products<1>();
   }
   await_products<0>();
-  float* gradient = args.gradient + ((b * args.D + d) * 9 + row * 3) * 64 * kGates;
+  float* gradient = args.gradient + ((strip * args.D + d) * 9 + row * 3) * 64 * kGates;
   store_gradient(gradient + team * 2 * 64 * kGates, whole);
   store_gradient(gradient + 64 * kGates + team * 64, half);
 }
 
-// First a block for each trajectory, which makes its dz; then, on multiprocessors that are free, blocks that gather what
-// the weights and the inputs learn from it. Blocks are numbered as they start: whom one waits for has started before it.
+// First the boards' blocks, which make dz; then, on multiprocessors that are free, blocks that gather what the weights
+// and the inputs learn from it. Boards are numbered as their blocks start: whom one waits for has started before it.
 __global__ void __launch_bounds__(kThreads, 1) backward(BackwardArgs args) {
   extern __shared__ __align__(128) unsigned char memory[];
-  __shared__ int number;
-  if (!threadIdx.x) number = atomicAdd(args.progress + 1, 1);
-  __syncthreads();
+  __shared__ uint32_t number;
+  meet();
+  if (!threadIdx.x && !strip_of_block()) {
+    const uint32_t mine = atomicAdd(args.progress + 1, 1);
+    if (kStrips == 1) number = mine;
+    for (int strip = 0; kStrips > 1 && strip < kStrips; ++strip) put(there(shared_address(&number), strip), mine);
+  }
+  meet();
   const int mine = number, task = mine - args.batch;
   if (task < 0) walk_back(args, memory, mine);
   else gather(args, memory, task / 3 / args.D, task / 3 % args.D, task % 3);
@@ -789,17 +928,19 @@ T* at(ffi::AnyBuffer buffer) { return reinterpret_cast<T*>(buffer.untyped_data()
 template <class T>
 T* at(ffi::Result<ffi::AnyBuffer>& buffer) { return reinterpret_cast<T*>(buffer->untyped_data()); }
 
-int multiprocessors() {
-  int device = 0, count = 1;
-  cudaGetDevice(&device);
-  cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device);
-  return count;
-}
-
-ffi::Error launch(const void* kernel, size_t shared, int blocks, void** arguments, cudaStream_t stream) {
+// Blocks for so many boards, or where `fitting` says so no more than the GPU has room for; a board's strips are a cluster.
+ffi::Error launch(const void* kernel, size_t shared, int boards, bool fitting, void** arguments, cudaStream_t stream) {
   if (cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared) != cudaSuccess)
     return ffi::Error::Internal("the DRC kernel needs more shared memory than this GPU has");
-  cudaLaunchKernel(kernel, dim3(blocks), dim3(kThreads), arguments, shared, stream);
+  cudaLaunchAttribute cluster;
+  cluster.id = cudaLaunchAttributeClusterDimension;
+  cluster.val.clusterDim.x = kStrips, cluster.val.clusterDim.y = cluster.val.clusterDim.z = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(boards * kStrips), config.blockDim = dim3(kThreads), config.dynamicSmemBytes = shared, config.stream = stream;
+  config.attrs = &cluster, config.numAttrs = 1;
+  int room = 0;
+  if (fitting && cudaOccupancyMaxActiveClusters(&room, kernel, &config) == cudaSuccess && room > 0) config.gridDim.x = std::min(boards, room) * kStrips;
+  cudaLaunchKernelExC(&config, kernel, arguments);
   cudaError_t error = cudaGetLastError();
   if (error != cudaSuccess) return ffi::Error::Internal(cudaGetErrorString(error));
   return ffi::Error::Success();
@@ -827,9 +968,9 @@ ffi::Error run_forward(cudaStream_t stream, int64_t ticks, ffi::AnyBuffer weight
   ForwardArgs args{at<unsigned char>(weights), at<bf16>(pool), at<float>(c0), at<bf16>(h0), at<float>(c), at<bf16>(h),
                    at<bf16>(inputs), at<uint8_t>(starts), top, c_last, h_last, gates, cells, hiddens, peaks, pooled,
                    sizes.batch, sizes.batch / sizes.networks, sizes.D, (int)ticks, sizes.T};
-  size_t shared = Ring::kBytes + (size_t)sizes.D * (2 * kHidden + kMine * kThreads * 4 + kGates * 4 + 64 * 4 + kThreads * 4 + 64 * kPoolPitch);
+  size_t shared = Ring::kBytes + (size_t)sizes.D * (2 * kHidden + kMine * kThreads * 4 + kGates * 4 + 64 * 4 + kThreads * 4) + 2 * kStrips * kF * 16;
   void* arguments[] = {&args};
-  return launch((const void*)forward<kSave>, shared, std::min(sizes.batch, multiprocessors()), arguments, stream);
+  return launch((const void*)forward<kSave>, shared, sizes.batch, true, arguments, stream);
 }
 
 ffi::Error Infer(cudaStream_t stream, int64_t ticks, ffi::AnyBuffer weights, ffi::AnyBuffer pool, ffi::AnyBuffer c0, ffi::AnyBuffer h0,
@@ -854,16 +995,16 @@ ffi::Error Backward(cudaStream_t stream, int64_t ticks, ffi::AnyBuffer weights, 
                     ffi::Result<ffi::AnyBuffer> dz_sums, ffi::Result<ffi::AnyBuffer> d_c_memory, ffi::Result<ffi::AnyBuffer> d_h_memory,
                     ffi::Result<ffi::AnyBuffer> d_c_initial, ffi::Result<ffi::AnyBuffer> d_h_initial, ffi::Result<ffi::AnyBuffer> dz,
                     ffi::Result<ffi::AnyBuffer> progress) {
-  Sizes sizes(gates, 6, weights, 5);
+  Sizes sizes(d_top, 4, weights, 5);
   BackwardArgs args{at<unsigned char>(weights), at<bf16>(pool), at<uint2>(gates), at<float>(cells), at<uint32_t>(peaks), at<uint8_t>(starts),
                     at<bf16>(d_top), at<float>(d_c_last), at<float>(d_h_last), at<unsigned char>(dz), at<float>(dz_sums), at<float>(d_c_memory),
                     at<float>(d_h_memory), at<float>(d_c_initial), at<float>(d_h_initial), at<unsigned char>(hiddens), at<float>(gradient),
                     at<uint4>(d_inputs), at<uint32_t>(progress), sizes.batch, sizes.batch / sizes.networks, sizes.D, (int)ticks, sizes.T};
-  size_t walking = Ring::kBytes + 16 * kPlane + 28 * kThreads * 4 + (size_t)sizes.D * 2 * kMine * kThreads * 4 + (2 * kGates + 64) * 4;
+  size_t walking = Ring::kBytes + 16 * kPlane + 28 * kThreads * 4 + (size_t)sizes.D * 2 * kMine * kThreads * 4 + (kStrips * 2 * kGates + 64) * 4;
   size_t gathering = kStages * (kStage + 8);
-  cudaMemsetAsync(args.progress, 0, (size_t)sizes.batch * 8, stream);
+  cudaMemsetAsync(args.progress, 0, (size_t)sizes.batch * kStrips * 8, stream);
   void* arguments[] = {&args};
-  return launch((const void*)backward, std::max(walking, gathering), sizes.batch * (1 + 3 * sizes.D), arguments, stream);
+  return launch((const void*)backward, std::max(walking, gathering), sizes.batch * (1 + 3 * sizes.D), false, arguments, stream);
 }
 
 }  // namespace

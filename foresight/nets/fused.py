@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from foresight.nets.kernel import target
+from foresight.nets.kernel import SLOTS, strips, target
 from foresight.nets.layers import blocks, windows
 from foresight.nets.memories import CellAndOutput
 from foresight.nets.stack import Module, Stack, boundary_map
@@ -22,7 +22,6 @@ from foresight.types import Memory
 GATES, CHANNELS = 4, 32
 WIDTH = GATES * CHANNELS
 SAME_ROWS = 16  # nine taps of the boundary map and a one, filled up to what the tensor cores take at once
-SLOTS = 112  # of a board in the kernel: each row takes one more than it has cells
 OWNED = (14, 256)  # each of 256 threads owns one channel of 14 cells
 
 
@@ -118,8 +117,8 @@ def tiles_backward(kernel: Array) -> Array:
 
 
 def rows_of_plane(width: int) -> int:
-    """Slots of a plane: 112, and margins before and after; one more than a multiple of eight."""
-    return (SLOTS + 2 * (width + 2) + 6) // 8 * 8 + 1
+    """Slots of a plane: 112, and margins before and after; an odd number."""
+    return SLOTS + 2 * (width + 2) | 1
 
 
 def batched_like(x: Array, other: Array) -> Array:
@@ -173,11 +172,11 @@ class Saved(NamedTuple):
     """What the forward pass leaves for the backward pass."""
 
     weights: Weights
-    gates: Array  # float16 [T, N, D, 14, 256, 4], activated, as the kernel's threads own them
-    cells: Array  # float32 [T, N, D, 14, 256], before each tick
-    peaks: Array  # uint32 [T, N + 1, D, 256], where the outputs have their maxima
+    gates: Array  # float16 [strips, T, N, D, 14, 256, 4], activated, as the kernel's threads own them
+    cells: Array  # float32 [strips, T, N, D, 14, 256], before each tick
+    peaks: Array  # uint32 [strips, T, N + 1, D, 256], where the outputs have their maxima
     pooled: Array  # float32 [T, N + 1, D, 2 F], maxima and means of the outputs
-    outputs: Array  # bfloat16 [T, N + 1, D, F / 8, rows, 8] in planes, before the first tick and after each
+    outputs: Array  # bfloat16 [strips, T, N + 1, D, F / 8, rows, 8] in planes, before the first tick and after each
     starts: Array
 
 
@@ -186,12 +185,13 @@ def unroll_and_save(
 ) -> tuple[tuple[Array, State], Saved]:
     """`unroll`, with what its derivative needs."""
     time, height, width, depth, _ = inputs.shape
+    cut = strips((height, width))
     shapes = [
         *results(inputs, depth),
-        jax.ShapeDtypeStruct((time, ticks, depth, *OWNED, GATES), jnp.float16),
-        jax.ShapeDtypeStruct((time, ticks, depth, *OWNED), jnp.float32),
-        jax.ShapeDtypeStruct((time, ticks + 1, depth, CHANNELS // 8, rows_of_plane(width), 8), jnp.bfloat16),
-        jax.ShapeDtypeStruct((time, ticks + 1, depth, OWNED[1]), jnp.uint32),
+        jax.ShapeDtypeStruct((cut, time, ticks, depth, *OWNED, GATES), jnp.float16),
+        jax.ShapeDtypeStruct((cut, time, ticks, depth, *OWNED), jnp.float32),
+        jax.ShapeDtypeStruct((cut, time, ticks + 1, depth, CHANNELS // 8, rows_of_plane(width), 8), jnp.bfloat16),
+        jax.ShapeDtypeStruct((cut, time, ticks + 1, depth, OWNED[1]), jnp.uint32),
         jax.ShapeDtypeStruct((time, ticks + 1, depth, 2 * CHANNELS), jnp.float32),
     ]
     made = call("forward", shapes, ticks, (height, width), *arguments(weights, memory, inputs, starts))
@@ -203,17 +203,17 @@ def unroll_backwards(ticks: int, saved: Saved, gradient: tuple[Array, State]) ->
     """From gradients of the results to those of weights, memory and inputs."""
     d_top, d_last = gradient
     weights = saved.weights
-    time, (depth, *grid) = saved.outputs.shape[0], weights.cell.shape[:3]
+    (cut, time), (depth, *grid) = saved.outputs.shape[:2], weights.cell.shape[:3]
     state = jax.ShapeDtypeStruct(weights.cell.shape, jnp.float32)
     on_outputs, d_inputs, dz_sums, d_cell, d_output, d_initial_cell, d_initial_output, _, _ = call(
         "backward",
         [
-            jax.ShapeDtypeStruct((depth, 9, 2 * CHANNELS, WIDTH), jnp.float32),
+            jax.ShapeDtypeStruct((cut, depth, 9, 2 * CHANNELS, WIDTH), jnp.float32),
             jax.ShapeDtypeStruct((time, *grid, depth, WIDTH), jnp.bfloat16),
             jax.ShapeDtypeStruct((time, ticks, depth, WIDTH), jnp.float32),
             *(state for _ in range(4)),
-            jax.ShapeDtypeStruct((time, ticks, depth, WIDTH // 8, rows_of_plane(grid[1]), 8), jnp.bfloat16),  # dz
-            jax.ShapeDtypeStruct((2,), jnp.uint32),  # how far the kernel's blocks are
+            jax.ShapeDtypeStruct((cut, time, ticks, depth, WIDTH // 8, rows_of_plane(grid[1]), 8), jnp.bfloat16),  # dz
+            jax.ShapeDtypeStruct((cut, 2), jnp.uint32),  # how far the kernel's blocks are
         ],
         ticks,
         grid,
@@ -229,7 +229,7 @@ def unroll_backwards(ticks: int, saved: Saved, gradient: tuple[Array, State]) ->
         batched_like(d_last.output.astype(jnp.float32), saved.gates),
     )
     d_weights = Weights(
-        on_outputs=separate(on_outputs).reshape(weights.on_outputs.shape),
+        on_outputs=separate(jnp.sum(on_outputs, axis=0)).reshape(weights.on_outputs.shape),
         on_pooled=separate(jnp.einsum("tndp,tndg->dpg", saved.pooled[:, :-1], dz_sums)),
         cell=d_initial_cell,
         output=d_initial_output,

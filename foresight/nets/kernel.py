@@ -18,8 +18,8 @@ from foresight.files import temporary_name
 SOURCE = Path(__file__).with_name("drc_kernel.cu")
 TARGETS = {"infer": "DrcInfer", "forward": "DrcForward", "backward": "DrcBackward"}
 CHANNELS = 32  # of h and c, a constant of the kernel
-MOST_SLOTS = 112  # of a board, each row of which takes one slot more than it has cells
-MOST_MODULES = 3  # shared memory holds their state beside the pool weights
+SLOTS = 112  # of a block; each row of a board takes one more than it has cells
+MOST_STRIPS, MOST_ACROSS, MOST_MODULES = 3, 19, 3  # what shared memory holds
 LOG = logging.getLogger("foresight")
 
 
@@ -51,8 +51,8 @@ def obstacle_to(grid: tuple[int, int], modules: int) -> str | None:
     capability = getattr(jax.devices()[0], "compute_capability", "0.0")
     if capability != "9.0":
         return f"it is made for compute capability 9.0, and the GPU's is {capability}"
-    if grid[0] * (grid[1] + 1) > MOST_SLOTS or modules > MOST_MODULES:
-        return f"it is made for boards up to 10x10 and {MOST_MODULES} modules"
+    if grid[1] > MOST_ACROSS or strips(grid) > MOST_STRIPS or modules > MOST_MODULES:
+        return f"it is made for boards up to 16x16 or 15x19, and {MOST_MODULES} modules"
     compiler = shutil.which("nvcc") or shutil.which("/usr/local/cuda/bin/nvcc")
     if compiler is None:
         return "there is no CUDA compiler (nvcc)"
@@ -64,6 +64,12 @@ def obstacle_to(grid: tuple[int, int], modules: int) -> str | None:
     for name, symbol in TARGETS.items():
         jax.ffi.register_ffi_target(target(name, grid), jax.ffi.pycapsule(getattr(library, symbol)), platform="CUDA")
     return None
+
+
+def strips(grid: Sequence[int]) -> int:
+    """How many blocks of the GPU share a board, each with some of its rows."""
+    rows = SLOTS // (grid[1] + 1)
+    return -(-grid[0] // rows)
 
 
 def target(name: str, grid: Sequence[int]) -> str:

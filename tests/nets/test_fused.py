@@ -85,6 +85,29 @@ def test_shifted_slots_are_the_convolution():
     np.testing.assert_allclose(ours.reshape(height, width, 2), native, atol=1e-5)
 
 
+def test_strips_that_see_their_neighbours_rows_are_the_whole_board():
+    """A board that is too large for a block: each strip has the next rows of its neighbours in its margins."""
+    height, width = 15, 19
+    x, taps = np.random.default_rng(0).normal(size=(height, width, 3)), np.random.default_rng(1).normal(size=(9, 3, 2))
+    strips = kernel.strips((height, width))
+    tall, margin, across = -(-height // strips), width + 2, width + 1
+    assert (strips, tall) == (3, 5)
+    planes = np.zeros((strips, fused.rows_of_plane(width), 3))
+    for strip, y, column in itertools.product(range(strips), range(-1, tall + 1), range(width)):
+        if 0 <= strip * tall + y < height:
+            planes[strip, margin + y * across + column] = x[strip * tall + y, column]
+    shifts = [(tap // 3 - 1) * across + tap % 3 - 1 for tap in range(9)]
+    cells = [margin + y * across + column for y, column in itertools.product(range(tall), range(width))]
+    ours = sum(planes[:, np.array(cells) + shift] @ taps[tap] for tap, shift in enumerate(shifts))
+    native = convolve_natively(jnp.asarray(x, jnp.float32), jnp.asarray(taps.reshape(3, 3, 3, 2), jnp.float32))
+    np.testing.assert_allclose(ours.reshape(height, width, 2), native, atol=1e-5)
+
+
+@pytest.mark.parametrize(("grid", "strips"), [((10, 10), 1), ((7, 5), 1), ((14, 14), 2), ((14, 10), 2), ((16, 16), 3)])
+def test_a_board_has_as_many_strips_as_it_needs_slots(grid, strips):
+    assert kernel.strips(grid) == strips
+
+
 def test_without_a_gpu_the_plain_path_runs_and_asking_for_the_kernel_says_why_not():
     if jax.default_backend() == "gpu":
         pytest.skip("there is a GPU")
@@ -106,6 +129,8 @@ def test_without_a_gpu_the_plain_path_runs_and_asking_for_the_kernel_says_why_no
         ("sokoban", (80, 80, 3), {"depth": 1, "ticks": 1}),
         ("sokoban", (80, 80, 3), {"top_down": False, "pool_and_inject": False}),
         ("sokoban-cells", (7, 5, 7), {"depth": 2, "ticks": 2}),
+        ("gridworld", (32, 32, 1), {"ticks": 2}),
+        ("minipacman", (15, 19, 3), {"ticks": 1}),
     ],
 )
 def test_the_kernel_is_as_near_to_float32_as_the_plain_path_in_bfloat16(domain, picture, settings):
@@ -134,18 +159,21 @@ def test_the_kernel_is_as_near_to_float32_as_the_plain_path_in_bfloat16(domain, 
 
 
 @pytest.mark.gpu
-def test_many_trajectories_of_several_networks_give_what_each_gives_alone():
+@pytest.mark.parametrize(
+    ("domain", "picture", "grid"), [("sokoban", (80, 80, 3), (10, 10)), ("gridworld", (32, 32, 1), (16, 16))]
+)
+def test_many_trajectories_of_several_networks_give_what_each_gives_alone(domain, picture, grid):
     """More than a GPU has multiprocessors, so that blocks take several and wait for each other."""
     networks, batch, time = 3, 100, 4
-    nets = eqx.filter_vmap(lambda key: DRC("sokoban", (80, 80, 3), 5, key, core="cuda", dtype="bfloat16"))(
+    nets = eqx.filter_vmap(lambda key: DRC(domain, picture, 5, key, core="cuda", dtype="bfloat16"))(
         jax.random.split(jax.random.key(1), networks)
     )
     weights = jax.vmap(lambda net: fused.weights_of(net.stack))(nets)
-    shape = (networks, batch, 3, 10, 10, 32)
+    shape = (networks, batch, 3, *grid, 32)
     memory = fused.State(
         jax.random.normal(jax.random.key(4), shape), jax.random.normal(jax.random.key(5), shape).astype(jnp.bfloat16)
     )
-    pushes = jax.random.normal(jax.random.key(2), (networks, batch, time, 10, 10, 3, 128)).astype(jnp.bfloat16)
+    pushes = jax.random.normal(jax.random.key(2), (networks, batch, time, *grid, 3, 128)).astype(jnp.bfloat16)
     starts = jax.random.bernoulli(jax.random.key(3), 0.2, (networks, batch, time))
 
     def one(weights, memory, pushes, starts):

@@ -108,7 +108,7 @@ __device__ __forceinline__ void publish() {
 // All threads of all strips of the board.
 __device__ __forceinline__ void meet() {
   if (kStrips == 1) __syncthreads();
-  else asm volatile("barrier.cluster.arrive.release;\nbarrier.cluster.wait.acquire;" ::: "memory");
+  else asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
 // Accumulators of products under way stay where they are.
 __device__ __forceinline__ void hold(float (&d)[kSlots / 2]) {
@@ -134,6 +134,8 @@ __device__ __forceinline__ uint32_t ask(const uint32_t* p) {
 }
 
 __device__ __forceinline__ uint32_t shared_address(const void* p) { return static_cast<uint32_t>(__cvta_generic_to_shared(p)); }
+// An address as an operand's description has it: without the number of the block, which a cluster's addresses begin with.
+__device__ __forceinline__ uint32_t described(uint32_t address) { return (address & 0x3ffff) >> 4; }
 
 // The same place in the shared memory of another strip, and stores to it.
 __device__ __forceinline__ int strip_of_block() {
@@ -206,7 +208,7 @@ struct Ring {
   }
   // 64 rows by 16 terms: tiles of 8 rows follow each other, eight terms on is 1,024 bytes on
   __device__ __forceinline__ uint64_t operand(int group, int step) const {
-    return (uint64_t)(128 / 16) << 32 | (uint64_t)(1024 / 16) << 16 | ((data + group % kRing * kGroupBytes + step * 4096) >> 4);
+    return (uint64_t)(128 / 16) << 32 | (uint64_t)(1024 / 16) << 16 | described(data + group % kRing * kGroupBytes + step * 4096);
   }
 };
 
@@ -230,7 +232,7 @@ __device__ __forceinline__ void await_word(const uint32_t* counter, uint32_t val
 
 // How wgmma finds an operand: 8 slots * 16 bytes are a tile, tiles follow each other, eight channels on is a plane on.
 __device__ __forceinline__ uint64_t operand(uint32_t address) {
-  return (uint64_t)(128 / 16) << 32 | (uint64_t)(kPlane / 16) << 16 | (address >> 4);
+  return (uint64_t)(128 / 16) << 32 | (uint64_t)(kPlane / 16) << 16 | described(address);
 }
 __host__ __device__ constexpr int tap_offset(int tap) { return (tap / 3 - 1) * kAcross + tap % 3 - 1; }
 
@@ -833,7 +835,7 @@ __device__ __forceinline__ void ask_tick(const BackwardArgs& args, const Place& 
 
 // Operands whose inner dimension is the slots: eight slots on is a tile on, eight channels on is a plane on.
 __device__ __forceinline__ uint64_t turned_operand(uint32_t address) {
-  return (uint64_t)(kPlane / 16) << 32 | (uint64_t)(128 / 16) << 16 | (address >> 4);
+  return (uint64_t)(kPlane / 16) << 32 | (uint64_t)(128 / 16) << 16 | described(address);
 }
 // d (64 channels by 128 or 64 gates) gets a (channels by 16 slots) times b (16 slots by gates), both in shared memory.
 __device__ __forceinline__ void multiply_turned(float (&d)[64], uint64_t a, uint64_t b, bool add) { WGMMA(64, 128, 64, 65, 66, "1, 1"); }

@@ -165,6 +165,7 @@ def test_the_kernel_is_as_near_to_float32_as_the_plain_path_in_bfloat16(domain, 
 def test_many_trajectories_of_several_networks_give_what_each_gives_alone(domain, picture, grid):
     """More than a GPU has multiprocessors, so that blocks take several and wait for each other."""
     networks, batch, time = 3, 100, 4
+    assert kernel.chosen("cuda", grid, 3, covered=True)
     nets = eqx.filter_vmap(lambda key: DRC(domain, picture, 5, key, core="cuda", dtype="bfloat16"))(
         jax.random.split(jax.random.key(1), networks)
     )

@@ -4,8 +4,10 @@ import os
 import signal
 import sys
 import threading
+import time
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
+ECHO = 0.1  # seconds: signals that close are one. timeout(1), for one, sends to a process and again to its group
 
 
 class Interrupts:
@@ -47,10 +49,12 @@ class Interrupts:
 
     def listen(self) -> None:
         """Read the numbers of signals as they come, and leave at once when that is right."""
-        seen = 0
+        first = None  # when the first signal came
         while number := os.read(self.inbox, 1):
-            seen += number[0] in SIGNALS
-            if seen > 1 or (seen == 1 and self.nothing_to_save):
+            if number[0] not in SIGNALS:
+                continue
+            first = first or time.monotonic()
+            if self.nothing_to_save or time.monotonic() - first > ECHO:
                 self.leave(number[0])
 
     def leave(self, number: int) -> None:

@@ -76,6 +76,19 @@ def test_runs_that_would_take_too_long_are_left_out_with_a_note(pretended):
     assert rows[3].note == "forward: a smaller batch was not run; trained: a smaller batch was not run"
 
 
+@pytest.mark.parametrize(("first", "counted"), [(0.5, 0.1), (3.0, 0.1), (5.0, 5.0)])
+def test_the_run_that_warms_up_counts_only_where_it_is_too_long_for_a_second_one(first, counted, monkeypatch):
+    """One second is allowed, and four for the first run."""
+    clock, runs = [0.0], []
+    monkeypatch.setattr(bench_nets.time, "perf_counter", lambda: clock[0])
+
+    def run():
+        runs.append(None)
+        clock[0] += first if len(runs) == 1 else 0.1
+
+    assert bench_nets.time_runs(run, seconds=1.0).seconds == pytest.approx(counted)
+
+
 def test_all_batches_of_one_network_and_domain_are_compiled_together_and_then_the_next(pretended):
     parts = measure(THREE, (4, 1), seconds=9.0)
     for count, (net, domain) in enumerate(THREE, start=1):

@@ -1,5 +1,6 @@
 """Training as one compiled scan: rounds of playing and learning."""
 
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -48,10 +49,25 @@ def optimiser(settings: LearnSettings) -> optax.GradientTransformation:
 
 def learning_rate(settings: LearnSettings) -> optax.Schedule:
     """The learning rate as a function of gradient steps taken: it stays for a while, then falls."""
-    steps = max(1, round(settings.anneal_steps / (settings.minibatch * settings.unroll)))
+    steps = annealing_steps(settings)
     held = round(settings.anneal_hold * steps)
     return optax.polynomial_schedule(
         settings.learning_rate, settings.final_rate, settings.anneal_power, max(1, steps - held), transition_begin=held
+    )
+
+
+def annealing_steps(settings: LearnSettings) -> int:
+    """`anneal_steps`, in gradient steps."""
+    return max(1, round(settings.anneal_steps / (settings.minibatch * settings.unroll)))
+
+
+def relaxed(settings: LearnSettings, gradient_steps: Array) -> LearnSettings:
+    """Settings whose entropy bonus and logits cost are those after so many gradient steps."""
+    if settings.relax == 1:
+        return settings
+    share = optax.linear_schedule(1.0, settings.relax, annealing_steps(settings))(gradient_steps)
+    return replace(
+        settings, entropy_bonus=settings.entropy_bonus * share, logits_cost=settings.logits_cost * share, relax=1.0
     )
 
 
@@ -128,7 +144,8 @@ def improve(
 ) -> tuple[Learner, tuple[Array, Parts, Array]]:
     """One gradient step on one minibatch."""
     net, optimiser_state = learner
-    (value, parts), gradient = jax.value_and_grad(loss, has_aux=True)(net, env, played, settings)
+    now = relaxed(settings, optax.tree.get_all_with_path(optimiser_state, "count")[0][1])
+    (value, parts), gradient = jax.value_and_grad(loss, has_aux=True)(net, env, played, now)
     norm = optax.tree.norm(gradient)
     with jax.numpy_dtype_promotion("standard"):  # optax raises floats to whole-number powers
         updates, optimiser_state = optimiser(settings).update(gradient, optimiser_state, net)

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from functools import partial
 
 import jax
@@ -9,7 +10,7 @@ from foresight.errors import ForesightError
 from foresight.learning.loss import loss
 from foresight.learning.rollout import begin, unroll
 from foresight.learning.settings import LearnSettings
-from foresight.learning.train import begin_training, minibatches, train
+from foresight.learning.train import begin_training, improve, minibatches, optimiser, train
 from tests.learning.toys import Corridor, Running
 
 SMALL = LearnSettings(lanes=16, unroll=8, minibatch=4, learning_rate=3e-2, anneal_steps=1e9, max_gradient_norm=1.0)
@@ -158,8 +159,24 @@ def test_perfect_values_give_no_value_loss_and_no_policy_gradient(played):
     assert abs(float(parts.policy)) < 1e-6
 
 
+def test_the_entropy_bonus_and_the_logits_cost_fall_in_a_straight_line_to_what_is_to_be_left(played):
+    """Ten gradient steps of 4 x 8 frames, down to a fifth, and no further."""
+    settings = replace(SMALL, anneal_steps=320.0, relax=0.2, entropy_bonus=0.3, logits_cost=0.1)
+    env, (_, trajectory, _) = Corridor(), played
+    one = jax.tree.map(lambda x: x[:4], trajectory)
+    net = Running(jax.random.key(1))
+    learner, step = (net, optimiser(settings).init(net)), jax.jit(partial(improve, env, settings))
+    for taken in range(12):
+        share = 1 - 0.8 * min(1, taken / 10)
+        learner, (value, parts, _) = step(learner, one)
+        rest = parts.policy + settings.value_cost * parts.value + settings.head_weights_cost * parts.head_weights
+        np.testing.assert_allclose(value - rest, share * (0.1 * parts.logits - 0.3 * parts.entropy), atol=1e-5)
+
+
 def test_settings_that_do_not_fit_are_refused_by_name():
     with pytest.raises(ForesightError, match=r"--lanes \(10\) must be a multiple of --minibatch \(4\)"):
         LearnSettings(lanes=10, minibatch=4)
     with pytest.raises(ForesightError, match="--timeouts"):
         LearnSettings(timeouts="ignore")
+    with pytest.raises(ForesightError, match="--relax"):
+        LearnSettings(relax=-1)

@@ -118,7 +118,7 @@ PROGRAMS = {"forward": forward, "trained": trained}
 
 
 def time_runs(run: Callable[[], Any], seconds: float) -> Timing:
-    """The median of as many runs as `seconds` allow, at least one, after one that warms up; one that is too long counts."""
+    """The median of as many runs as `seconds` allow, after one that warms up; that one counts if it is the only one."""
     taken, begin = [], time.perf_counter()
     while len(taken) < 1 + REPEATS:
         start = time.perf_counter()

@@ -52,7 +52,7 @@ class LearnSettings:
     logits_cost: float = 1e-3
     """weight of half the squared length of the logits"""
     relax: float = 1.0
-    """what is left of these two when `anneal_steps` are over; they change in a straight line from the first step on"""
+    """what is left of the entropy bonus and the logits cost after `anneal_steps`; they fall in a straight line"""
     head_weights_cost: float = 1e-5
     """weight of half the squared length of the weights that give logits and value"""
     auxiliary_cost: float = 1.0

@@ -53,8 +53,9 @@ class Interrupts:
         while number := os.read(self.inbox, 1):
             if number[0] not in SIGNALS:
                 continue
-            first = first or time.monotonic()
-            if self.nothing_to_save or time.monotonic() - first > ECHO:
+            now = time.monotonic()
+            first = first or now
+            if self.nothing_to_save or now - first > ECHO:
                 self.leave(number[0])
 
     def leave(self, number: int) -> None:

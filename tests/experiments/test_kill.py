@@ -205,20 +205,6 @@ def test_one_signal_lets_the_chunk_finish_and_a_second_one_stops_at_once(parent,
     assert load_weights(tmp_path / "run").step == saved
 
 
-def test_a_signal_that_comes_twice_in_a_moment_is_one(parent, uninterrupted, tmp_path):
-    """As timeout(1) sends it, to a process and again to its group."""
-    order = {"cache": str(uninterrupted.parent / "cache"), "updates": 300, "slow": 0.5, "save": 300}
-    trainer = parent.begin(tmp_path / "run", **order)
-    metrics = tmp_path / "run" / "metrics.jsonl"
-    wait_until(lambda: metrics.exists() and metrics.stat().st_size > 0)
-    os.kill(trainer, signal.SIGTERM)
-    time.sleep(0.01)
-    os.kill(trainer, signal.SIGTERM)
-    assert parent.end() == 143
-    saved = load_weights(tmp_path / "run").step
-    assert len(metrics.read_bytes().splitlines()) == saved > 0
-
-
 def test_a_signal_before_the_first_chunk_is_done_stops_at_once(parent, uninterrupted, tmp_path):
     order = {"cache": str(uninterrupted.parent / "cache"), "updates": 300, "slow": 30.0}
     trainer = parent.begin(tmp_path / "run", **order)

@@ -66,11 +66,9 @@ CAPS = {  # step caps of training where episodes are not like Sokoban's
     "minipacman": (3000, 3000),
     "atari": (27_000, 27_000),  # 30 minutes of four frames a step, as the paper says
 }
-GRIDWORLD = {  # of the default: gradients of one length hide rare successes, which is how learning begins there
-    "trace": 0.9,
-    "learning_rate": 7e-4,
-    "max_gradient_norm": 0.0,
-    "relax": 0.1,
+LEARNING = {  # what a preset does otherwise in a domain
+    # Gradients of one length hide rare successes, which is how learning begins there (docs/results/gridworld.md).
+    ("default", "gridworld"): {"trace": 0.9, "learning_rate": 7e-4, "max_gradient_norm": 0.0, "relax": 0.1},
 }
 HOST_LANES = 128  # four actors for minibatches of 32: what is learned from is about eight gradient steps old at most
 HOST_CHUNK = 10_000  # steps between two looks: nothing is gained by longer chunks where the host plays anyway
@@ -86,9 +84,8 @@ def preset(name: str, domain: str | None = None, net: str | None = None) -> RunC
     chosen = PRESETS[name]()
     if domain not in (None, chosen.domain):
         env = EnvSettings(levels="", caps=CAPS.get(domain, chosen.env.caps))
-        chosen = replace(chosen, domain=domain, env=env)
-    if (name, domain) == ("default", "gridworld"):
-        chosen = replace(chosen, learn=replace(chosen.learn, **GRIDWORLD))
+        learn = replace(chosen.learn, **LEARNING.get((name, domain), {}))
+        chosen = replace(chosen, domain=domain, env=env, learn=learn)
     if net not in (None, chosen.net.net):
         chosen = replace(chosen, net=NetSettings(net=net, dtype=chosen.net.dtype))
     return for_host(chosen) if chosen.is_on_host else chosen

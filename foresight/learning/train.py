@@ -139,12 +139,18 @@ def minibatches(played: Trajectory, settings: LearnSettings) -> Trajectory:
 Learner = tuple[Net, optax.OptState]
 
 
+def gradient_steps_taken(optimiser_state: optax.OptState) -> Array:
+    """How often an optimiser has been used: it counts itself, for Adam and again for the schedule."""
+    (_, count), *_ = optax.tree.get_all_with_path(optimiser_state, "count")
+    return count
+
+
 def improve(
     env: Env, settings: LearnSettings, learner: Learner, played: Trajectory
 ) -> tuple[Learner, tuple[Array, Parts, Array]]:
     """One gradient step on one minibatch."""
     net, optimiser_state = learner
-    now = relaxed(settings, optax.tree.get_all_with_path(optimiser_state, "count")[0][1])
+    now = relaxed(settings, gradient_steps_taken(optimiser_state))
     (value, parts), gradient = jax.value_and_grad(loss, has_aux=True)(net, env, played, now)
     norm = optax.tree.norm(gradient)
     with jax.numpy_dtype_promotion("standard"):  # optax raises floats to whole-number powers

@@ -19,7 +19,7 @@ SOURCE = Path(__file__).with_name("drc_kernel.cu")
 TARGETS = {"infer": "DrcInfer", "forward": "DrcForward", "backward": "DrcBackward"}
 CHANNELS = 32  # of h and c, a constant of the kernel
 SLOTS = 112  # of a block; each row of a board takes one more than it has cells
-MOST_STRIPS, MOST_ACROSS, MOST_MODULES = 3, 19, 3  # what shared memory holds
+MOST_STRIPS, MOST_WIDE, MOST_MODULES = 3, 19, 3  # what shared memory holds
 LOG = logging.getLogger("foresight")
 
 
@@ -51,7 +51,7 @@ def obstacle_to(grid: tuple[int, int], modules: int) -> str | None:
     capability = getattr(jax.devices()[0], "compute_capability", "0.0")
     if capability != "9.0":
         return f"it is made for compute capability 9.0, and the GPU's is {capability}"
-    if grid[1] > MOST_ACROSS or strips(grid) > MOST_STRIPS or modules > MOST_MODULES:
+    if grid[1] > MOST_WIDE or strips(grid) > MOST_STRIPS or modules > MOST_MODULES:
         return f"it is made for boards up to 16x16 or 15x19, and {MOST_MODULES} modules"
     compiler = shutil.which("nvcc") or shutil.which("/usr/local/cuda/bin/nvcc")
     if compiler is None:

@@ -5,7 +5,7 @@ import pytest
 
 from foresight.errors import ForesightError
 from foresight.experiments.config import EnvSettings, NetSettings, RunConfig, assignments, from_json
-from foresight.experiments.presets import GRIDWORLD, PRESETS, preset
+from foresight.experiments.presets import LEARNING, PRESETS, preset
 from foresight.learning.settings import LearnSettings
 
 
@@ -122,7 +122,9 @@ def test_atari_has_the_papers_cap_and_sizes_that_fit_games_on_the_host():
 def test_gridworlds_default_leaves_gradients_their_length_and_other_presets_and_domains_are_as_they_were():
     usual, sokoban = preset("default", "gridworld"), PRESETS["default"]().learn
     assert (usual.learn.max_gradient_norm, usual.learn.relax) == (0, 0.1)
-    assert replace(usual.learn, **{name: getattr(sokoban, name) for name in GRIDWORLD}) == sokoban
+    assert (
+        replace(usual.learn, **{name: getattr(sokoban, name) for name in LEARNING["default", "gridworld"]}) == sokoban
+    )
     assert preset("default", "boxworld").learn == sokoban
     assert preset("paper", "gridworld").learn == PRESETS["paper"]().learn
 

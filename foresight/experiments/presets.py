@@ -68,7 +68,13 @@ CAPS = {  # step caps of training where episodes are not like Sokoban's
 }
 LEARNING = {  # what a preset does otherwise in a domain
     # Gradients of one length hide rare successes, which is how learning begins there (docs/results/gridworld.md).
-    ("default", "gridworld"): {"trace": 0.9, "learning_rate": 7e-4, "max_gradient_norm": 0.0, "relax": 0.1},
+    ("default", "gridworld"): {
+        "discount": 0.99,
+        "trace": 0.9,
+        "learning_rate": 7e-4,
+        "max_gradient_norm": 0.0,
+        "relax": 0.01,
+    },
 }
 HOST_LANES = 128  # four actors for minibatches of 32: what is learned from is about eight gradient steps old at most
 HOST_CHUNK = 10_000  # steps between two looks: nothing is gained by longer chunks where the host plays anyway

@@ -52,7 +52,7 @@ class LearnSettings:
     logits_cost: float = 1e-3
     """weight of half the squared length of the logits"""
     relax: float = 1.0
-    """what is left of the entropy bonus and the logits cost after `anneal_steps`; they fall in a straight line"""
+    """what is left of the entropy bonus and the logits cost after `anneal_steps`; every step takes the same share"""
     head_weights_cost: float = 1e-5
     """weight of half the squared length of the weights that give logits and value"""
     auxiliary_cost: float = 1.0
@@ -67,8 +67,8 @@ class LearnSettings:
                 raise ForesightError(f"--{name} must be at least 1, not {getattr(self, name)}")
         if self.lanes % self.minibatch:
             raise ForesightError(f"--lanes ({self.lanes}) must be a multiple of --minibatch ({self.minibatch})")
-        if self.relax < 0:
-            raise ForesightError(f"--relax must be at least 0, not {self.relax}")
+        if self.relax <= 0:
+            raise ForesightError(f"--relax must be above 0, not {self.relax}")
         if self.timeouts not in ("truncate", "terminate"):
             raise ForesightError(f"--timeouts must be 'truncate' or 'terminate', not '{self.timeouts}'")
         if self.non_finite not in ("stop", "skip"):

@@ -65,7 +65,7 @@ def relaxed(settings: LearnSettings, gradient_steps: Array) -> LearnSettings:
     """Settings whose entropy bonus and logits cost are those after so many gradient steps."""
     if settings.relax == 1:
         return settings
-    share = optax.linear_schedule(1.0, settings.relax, annealing_steps(settings))(gradient_steps)
+    share = settings.relax ** jnp.minimum(1.0, gradient_steps / annealing_steps(settings))
     return replace(
         settings, entropy_bonus=settings.entropy_bonus * share, logits_cost=settings.logits_cost * share, relax=1.0
     )

@@ -121,7 +121,7 @@ def test_atari_has_the_papers_cap_and_sizes_that_fit_games_on_the_host():
 
 def test_gridworlds_default_leaves_gradients_their_length_and_other_presets_and_domains_are_as_they_were():
     usual, sokoban = preset("default", "gridworld"), PRESETS["default"]().learn
-    assert (usual.learn.max_gradient_norm, usual.learn.relax) == (0, 0.1)
+    assert (usual.learn.max_gradient_norm, usual.learn.relax) == (0, 0.01)
     assert (
         replace(usual.learn, **{name: getattr(sokoban, name) for name in LEARNING["default", "gridworld"]}) == sokoban
     )

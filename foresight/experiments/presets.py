@@ -67,7 +67,8 @@ CAPS = {  # step caps of training where episodes are not like Sokoban's
     "atari": (27_000, 27_000),  # 30 minutes of four frames a step, as the paper says
 }
 LEARNING = {  # what a preset does otherwise in a domain
-    # Gradients of one length hide rare successes, which is how learning begins there (docs/results/gridworld.md).
+    # Gradients of one length hide rare successes, which is how learning begins there, and a short look ahead hides
+    # far goals (docs/results/gridworld.md).
     ("default", "gridworld"): {
         "discount": 0.99,
         "trace": 0.9,

@@ -1,5 +1,7 @@
 """Runs that compile in a second: real Sokoban on four drawn levels, and a linear network in the place of any other."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -44,3 +46,13 @@ def status_of(words: list[str]) -> int:
     with pytest.raises(SystemExit) as exit:
         main(words)
     return exit.value.code or 0
+
+
+def modules_of(words: list[str]) -> tuple[str, set[str]]:
+    """Run the command line in a process of its own: what it printed, and which modules were imported by its end."""
+    probe = (
+        "import sys; from foresight.app.cli import main\ntry: main(sys.argv[1:])\nfinally: print('\\n', *sys.modules)"
+    )
+    ended = subprocess.run([sys.executable, "-c", probe, *words], capture_output=True, text=True, check=False)
+    told, _, modules = ended.stdout.strip().rpartition("\n")
+    return told, set(modules.split())

@@ -13,7 +13,7 @@ from foresight.envs.base import Env
 from foresight.envs.host import HostEnv
 from foresight.errors import ForesightError
 from foresight.experiments.arrays import Arrays, encode, fill, to_arrays
-from foresight.experiments.build import build_env, build_host_env, net_shape
+from foresight.experiments.build import build_any, net_shape
 from foresight.experiments.config import RunConfig, from_json
 from foresight.experiments.weights import Weights, load_weights
 from foresight.files import write_whole
@@ -65,7 +65,7 @@ def load_agents(model: str | Path, levels: str | None = None, best: bool = False
     config = config_of(weights)
     if levels is not None and config.domain != "sokoban":
         raise ForesightError(f"{model} plays {config.domain}, which makes its own levels: --levels is for sokoban")
-    env = build_host_env(config, batch=1) if config.is_on_host else build_env(config, levels)
+    env = build_any(config, levels)
     return [agent_of_seed(weights, config, env, index) for index in range(config.seeds)]
 
 
@@ -88,10 +88,11 @@ def for_this_device(config: RunConfig) -> RunConfig:
     return replace(config, net=replace(config.net, dtype="float32")) if jax.default_backend() == "cpu" else config
 
 
-def export_agent(agent: Agent, path: Path) -> None:
-    """Write one agent as a file of its own, which `load_agents` reads."""
+def export_agent(agent: Agent, path: Path, stored_as: np.typing.DTypeLike = np.float32) -> None:
+    """Write one agent as a file of its own, which `load_agents` reads; in bfloat16 it is half as large."""
     config = agent.config.as_json() | {"seed": agent.seed, "seeds": 1}
-    write_whole(path, encode(to_arrays(agent.net), {"config": config, "step": agent.step}))
+    arrays = {name: array.astype(stored_as) for name, array in to_arrays(agent.net).items()}
+    write_whole(path, encode(arrays, {"config": config, "step": agent.step}))
 
 
 def start_from(model: str | Path, config: RunConfig) -> Callable[[TrainState], TrainState]:

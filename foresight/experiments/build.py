@@ -37,6 +37,11 @@ def build_host_env(config: RunConfig, batch: int, threads: int = 0, cap: int | N
     return Atari(batch=batch, threads=threads, frame_cap=REPEAT * (cap or high), **settings)
 
 
+def build_any(config: RunConfig, levels: str | None = None) -> Env | HostEnv:
+    """The domain of a run, wherever it runs; on the host a single game, not begun."""
+    return build_host_env(config, batch=1) if config.is_on_host else build_env(config, levels)
+
+
 def build_net(config: RunConfig, env: Env | HostEnv, key: Array) -> Net:
     """The network of a run, newly initialised."""
     cells = config.domain == "sokoban" and env.view != "sprites"

@@ -9,7 +9,7 @@ import jax
 import numpy as np
 
 from foresight.errors import ForesightError
-from foresight.experiments.build import build_env, net_shape
+from foresight.experiments.build import build_any, net_shape
 from foresight.experiments.config import RunConfig
 from foresight.experiments.curves import Curve, band, smooth, usual_window
 from foresight.files import reading
@@ -22,7 +22,7 @@ class Row(NamedTuple):
 
     label: str
     domain: str
-    parameters: int
+    parameters: int | None
     seeds: int
     steps: int
     first: float  # of the first record
@@ -58,9 +58,13 @@ def compare(
     )
 
 
-def parameter_count(config: RunConfig) -> int:
-    """How many numbers one agent of a run learns."""
-    return sum(leaf.size for leaf in jax.tree.leaves(net_shape(config, build_env(config))))
+def parameter_count(config: RunConfig) -> int | None:
+    """How many numbers one agent of a run learns; None where the levels or games, whose size decides, are not here."""
+    try:
+        env = build_any(config)
+    except ForesightError:
+        return None
+    return sum(leaf.size for leaf in jax.tree.leaves(net_shape(config, env)))
 
 
 def read_evaluation(folder: Path) -> list[dict[str, Any]]:
@@ -91,7 +95,8 @@ def format_table(rows: Sequence[Row], field: str) -> str:
     ]
     lines = ["| " + " | ".join([*heads, "tested"]) + " |", "|---" * (len(heads) + 1) + "|"]
     for row in rows:
-        cells = [row.label, row.domain, f"{row.parameters:,}", str(row.seeds), f"{row.steps:,}"]
+        parameters = "" if row.parameters is None else f"{row.parameters:,}"
+        cells = [row.label, row.domain, parameters, str(row.seeds), f"{row.steps:,}"]
         cells += [shown(value) for value in (row.first, *row.at.values(), row.last)]
         cells.append(f"{shown(row.tested)} of {row.tested_on:,}" if row.tested is not None else "")
         lines.append("| " + " | ".join(cells) + " |")

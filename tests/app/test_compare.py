@@ -41,6 +41,13 @@ def test_parameters_are_those_of_one_agent(tmp_path, capsys):
     assert rows_of(capsys, run)[0]["parameters"] == 19_721  # the paper's 19,978 with eight actions instead of nine
 
 
+def test_parameters_are_left_out_where_the_levels_of_a_run_are_not_here(tmp_path, capsys):
+    run = write_run(tmp_path / "drc", RunConfig(env=EnvSettings(levels="elsewhere.levels")), 0.1)
+    assert rows_of(capsys, run)[0]["parameters"] is None
+    assert status_of(["compare", run]) == 0
+    assert "| sokoban |  | 1 | 6,000 |" in capsys.readouterr().out
+
+
 def test_seeds_and_their_evaluations_are_averaged_without_thinking_steps(tmp_path, capsys):
     run = write_run(tmp_path / "vin", replace(VIN, seeds=2), 0.1)
     write_evaluation(run, 80.0, 90.0)

@@ -111,9 +111,10 @@ def test_a_terminal_shows_every_board_over_the_one_before(pacer_plays, monkeypat
     assert capsys.readouterr().out == "level 0: solved in 4 steps, score 10.96\n"
 
 
-def test_an_agent_that_is_shipped_plays_a_level_it_has_never_seen(capsys):
-    """The agent solves this level; it was trained on other levels than the built-in ones."""
-    main(["drc33-20m", "--levels", "builtin/test", "--index", "0"])
+@pytest.mark.parametrize("words", [["drc33-20m", "--levels", "builtin/test"], ["drc33-gridworld"]])
+def test_an_agent_that_is_shipped_plays_a_level_it_has_never_seen(words, capsys):
+    """The agent solves this level; it was trained on other levels than these."""
+    main([*words, "--index", "0"])
     assert "level 0: solved in" in capsys.readouterr().out
 
 

@@ -62,6 +62,19 @@ def test_an_exported_agent_is_the_same_alone(tmp_path, config):
     assert (alone.seed, alone.step, alone.config.seeds) == (6, 7, 1)
 
 
+def test_an_agent_stored_in_half_the_bytes_is_the_same_but_for_rounding(tmp_path, config):
+    write_weights(tmp_path / "a.safetensors", config)
+    agent = load_agents(tmp_path / "a.safetensors")[1]
+    export_agent(agent, tmp_path / "whole.safetensors")
+    export_agent(agent, tmp_path / "half.safetensors", stored_as=jnp.bfloat16)
+    (half,) = load_agents(tmp_path / "half.safetensors")
+    rounded = jax.tree.map(lambda leaf: leaf.astype(jnp.bfloat16).astype(jnp.float32), agent.net)
+    assert same_net(half.net, rounded) and not same_net(half.net, agent.net)
+    numbers = sum(leaf.size for leaf in jax.tree.leaves(agent.net))
+    sizes = [(tmp_path / f"{name}.safetensors").stat().st_size for name in ("whole", "half")]
+    assert sizes[0] - sizes[1] == pytest.approx(2 * numbers, abs=64)
+
+
 def test_a_shipped_agent_is_found_by_its_name_unless_a_path_has_it(tmp_path, config, monkeypatch):
     monkeypatch.setattr(agents, "SHIPPED", tmp_path)
     monkeypatch.chdir(tmp_path)

@@ -24,6 +24,8 @@ from foresight.experiments.bench_programs import (
     device,
     filled,
     is_out_of_memory,
+    memory_available,
+    memory_needed,
     obstacle_of_memory,
     silent,
     tell,
@@ -36,6 +38,8 @@ from foresight.nets.base import Net
 BATCHES = (1, 4, 16, 64, 256, 1024, 4096)
 PATIENCE = 4  # a run that would take this many times the seconds allowed is not begun
 REPEATS = 10
+SURELY = 1.25  # times the memory there is: what would need this much by proportion, weights included, does not fit
+TOGETHER = 2  # batches whose programs are compiled side by side
 
 Pair = tuple[str, str]  # a network and a domain
 
@@ -129,8 +133,19 @@ def time_runs(run: Callable[[], Any], seconds: float) -> Timing:
     return Timing(median(taken[1:] or taken))
 
 
+class Seen(NamedTuple):
+    """What the last run of a program took."""
+
+    batch: int
+    seconds: float
+    memory: int  # bytes
+
+
 class Bench:
-    """A network on a domain, measured batch by batch: all programs are compiled side by side, then run one by one."""
+    """A network on a domain: programs of a few batches are compiled side by side, then run one by one.
+
+    What these show to be too slow or too large for the device in larger batches is not compiled.
+    """
 
     def __init__(self, pair: Pair, unroll: int, seconds: float, dtype: str, options: Options):
         self.pair = pair
@@ -139,24 +154,34 @@ class Bench:
         self.dtype = dtype
         self.options = options
         self.shapes = shapes(*pair, dtype)
-        self.before: dict[str, tuple[int, float]] = {}  # by program, the last batch that was run and its seconds
-        self.failed: set[str] = set()  # programs that could not be run at the last batch
+        self.seen: dict[str, Seen] = {}  # by program
+        self.failed: dict[str, int] = {}  # by program, the smallest batch that could not be run
 
     def measure(self, batches: Sequence[int], say: Say) -> list[Measurement]:
         """One row for each batch."""
-        programs = [Program(name, batch) for batch in batches for name in PROGRAMS]
+        timings: dict[Program, Timing] = {}
+        net = filled(self.shapes)
+        for start in range(0, len(batches), TOGETHER):
+            programs = [Program(name, batch) for batch in batches[start : start + TOGETHER] for name in PROGRAMS]
+            timings |= {program: self.fail(program, why) for program in programs if (why := self.obstacle(program))}
+            timings |= self.compile_and_run([program for program in programs if program not in timings], net, say)
+        return [self.measurement(batch, timings) for batch in batches]
+
+    def compile_and_run(self, programs: Sequence[Program], net: Net, say: Say) -> dict[Program, Timing]:
+        """What each took, or why it took nothing."""
+        if not programs:
+            return {}
         say(f"compiling {len(programs)} programs")
         timings: dict[Program, Timing] = {}
         compiled = compile_all(
             {program: partial(self.lower, program) for program in programs},
-            lambda program, why: timings.update({program: Timing(None, why)}),
+            lambda program, why: timings.update({program: self.fail(program, why)}),
             say,
             self.options,
         )
-        net = filled(self.shapes)
         for program in list(compiled):
             timings[program] = self.run(program, compiled.pop(program), net)  # popped, so that its memory is free
-        return [self.measurement(batch, timings) for batch in batches]
+        return timings
 
     def pictures(self, batch: int) -> jax.ShapeDtypeStruct:
         """The shape of what a network sees."""
@@ -179,20 +204,26 @@ class Bench:
             if not is_out_of_memory(error):
                 raise
             return self.fail(program, TOO_LARGE)
-        self.before[program.name] = (program.batch, timing.seconds)
+        self.seen[program.name] = Seen(program.batch, timing.seconds, memory_needed(compiled))
         return timing
 
     def obstacle(self, program: Program) -> str:
         """Why a program is not to be run, if so."""
-        if program.name in self.failed:
+        if self.failed.get(program.name, program.batch) < program.batch:
             return "a smaller batch was not run"
-        last_batch, last_seconds = self.before.get(program.name, (program.batch, 0.0))
-        expected = last_seconds * program.batch / last_batch
-        return f"a run would take about {expected:.0f} s" if expected > PATIENCE * self.seconds else ""
+        if program.name not in self.seen:
+            return ""
+        seen, available = self.seen[program.name], memory_available()
+        times = program.batch / seen.batch
+        if seen.seconds * times > PATIENCE * self.seconds:
+            return f"a run would take about {seen.seconds * times:.1f} s"
+        if seen.memory * times > SURELY * available:
+            return f"would need about {seen.memory * times / 2**30:.0f} GiB of {available / 2**30:.0f}"
+        return ""
 
     def fail(self, program: Program, why: str) -> Timing:
         """No time for a program that cannot be run; it will not be tried with more."""
-        self.failed.add(program.name)
+        self.failed[program.name] = min(program.batch, self.failed.get(program.name, program.batch))
         return Timing(None, why)
 
     def measurement(self, batch: int, timings: dict[Program, Timing]) -> Measurement:

@@ -34,7 +34,10 @@ def small_nets(monkeypatch):
 
 @pytest.fixture
 def pretended(monkeypatch):
-    """Programs that are not compiled: a run takes a second for each of the batch; what was compiled is kept."""
+    """Programs that are not compiled: a run takes a second and 100 bytes for each of the batch, and 1000 are there.
+
+    What would have been compiled is kept.
+    """
     compiled = []
 
     def compile_all(wanted, left_out, say, options):
@@ -43,6 +46,8 @@ def pretended(monkeypatch):
 
     monkeypatch.setattr(bench_nets, "compile_all", compile_all)
     monkeypatch.setattr(bench_nets, "obstacle_of_memory", lambda program: None)
+    monkeypatch.setattr(bench_nets, "memory_needed", lambda lowering: 100 * lowering.args[0].batch)
+    monkeypatch.setattr(bench_nets, "memory_available", lambda: 1000)
     monkeypatch.setattr(bench_nets, "filled", lambda shape: np.zeros((1, 1), np.uint8))
     batches = []
     monkeypatch.setattr(bench_nets.jnp, "broadcast_to", lambda x, shape: batches.append(shape[0]))
@@ -68,14 +73,6 @@ def test_the_command_reports_frames_per_second_as_json(capsys, small_nets, tmp_p
     assert "drc     boxworld        1" in told.err
 
 
-def test_runs_that_would_take_too_long_are_left_out_with_a_note(pretended):
-    """One second for a batch of 1, and it grows in proportion; runs of over 4 x 1 seconds are not begun."""
-    (rows,) = measure([("drc", "sokoban")], (4, 1, 16, 32), unroll=20, seconds=1.0)
-    assert [row.forward for row in rows] == [20.0, 20.0, None, None]
-    assert "about 16 s" in rows[2].note
-    assert rows[3].note == "forward: a smaller batch was not run; trained: a smaller batch was not run"
-
-
 @pytest.mark.parametrize(("first", "counted"), [(0.5, 0.1), (3.0, 0.1), (5.0, 5.0)])
 def test_the_run_that_warms_up_counts_only_where_it_is_too_long_for_a_second_one(first, counted, monkeypatch):
     """One second is allowed, and four for the first run."""
@@ -89,12 +86,39 @@ def test_the_run_that_warms_up_counts_only_where_it_is_too_long_for_a_second_one
     assert bench_nets.time_runs(run, seconds=1.0).seconds == pytest.approx(counted)
 
 
-def test_all_batches_of_one_network_and_domain_are_compiled_together_and_then_the_next(pretended):
-    parts = measure(THREE, (4, 1), seconds=9.0)
+def test_two_batches_of_one_network_and_domain_are_compiled_together_and_then_the_next(pretended):
+    parts = measure(THREE, (4, 1, 8), seconds=9.0)
     for count, (net, domain) in enumerate(THREE, start=1):
-        assert [(row.net, row.domain, row.batch) for row in next(parts)] == [(net, domain, 1), (net, domain, 4)]
-        assert len(pretended) == count
+        assert [(row.net, row.domain, row.batch) for row in next(parts)] == [(net, domain, size) for size in (1, 4, 8)]
+        assert len(pretended) == 2 * count
     assert list(map(str, pretended[0])) == ["forward 1", "trained 1", "forward 4", "trained 4"]
+    assert list(map(str, pretended[1])) == ["forward 8", "trained 8"]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "why"), [(9.0, "would need about 0 GiB of 0"), (3.0, "a run would take about 16.0 s")]
+)
+def test_what_smaller_batches_show_to_be_too_large_or_too_slow_is_not_compiled(seconds, why, pretended):
+    (rows,) = measure(THREE[:1], (1, 2, 16, 32), seconds=seconds)
+    assert len(pretended) == 1
+    assert [row.forward for row in rows] == [20.0, 20.0, None, None]
+    assert rows[2].note == f"forward: {why}; trained: {why}"
+    assert rows[3].note == "forward: a smaller batch was not run; trained: a smaller batch was not run"
+
+
+def test_a_program_that_does_not_compile_stops_larger_batches_and_not_smaller_ones(pretended, monkeypatch):
+    def compile_all(wanted, left_out, say, options):
+        pretended.append(list(wanted))
+        for program in wanted:
+            if program == ("forward", 2):
+                left_out(program, "does not compile: no")
+        return {program: lowering for program, lowering in wanted.items() if program != ("forward", 2)}
+
+    monkeypatch.setattr(bench_nets, "compile_all", compile_all)
+    (rows,) = measure(THREE[:1], (1, 2, 4), seconds=9.0)
+    assert [row.forward for row in rows] == [20.0, None, None]
+    assert [row.trained for row in rows] == [20.0, 20.0, 20.0]
+    assert (rows[1].note, rows[2].note) == ("forward: does not compile: no", "forward: a smaller batch was not run")
 
 
 def test_after_the_budget_no_network_is_begun_and_it_is_said_which_are_left(pretended, monkeypatch):

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from foresight.envs.base import Env
@@ -76,11 +77,17 @@ def config_of(weights: Weights) -> RunConfig:
 
 def agent_of_seed(weights: Weights, config: RunConfig, env: Env | HostEnv, index: int) -> Agent:
     """The agent number `index` of those trained together."""
-    arrays = weights.arrays
+    arrays = in_float32(weights.arrays)
     if config.seeds > 1:
         arrays = {name: np.asarray(array[index], order="C") for name, array in arrays.items()}
     net = fill(net_shape(for_this_device(config), env), arrays, weights.source)
     return Agent(net, env, config, config.seed + index, weights.step, weights.source)
+
+
+def in_float32(arrays: Arrays) -> Arrays:
+    """Weights as networks hold them: those that were stored as bfloat16 in float32, others as they are."""
+    stored_half = {name: array.astype(np.float32) for name, array in arrays.items() if array.dtype == jnp.bfloat16}
+    return arrays | stored_half
 
 
 def for_this_device(config: RunConfig) -> RunConfig:
@@ -98,7 +105,7 @@ def export_agent(agent: Agent, path: Path, stored_as: np.typing.DTypeLike = np.f
 def start_from(model: str | Path, config: RunConfig) -> Callable[[TrainState], TrainState]:
     """What puts the weights of `model` into a new training state: one agent's into all seeds, or each into its own."""
     weights = load_weights(find_model(model))
-    arrays = for_seeds(weights.arrays, config_of(weights).seeds, config.seeds, weights.source)
+    arrays = for_seeds(in_float32(weights.arrays), config_of(weights).seeds, config.seeds, weights.source)
     return lambda state: state._replace(net=fill(state.net, arrays, weights.source))
 
 

@@ -5,9 +5,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import ml_dtypes
-import numpy as np
-
 from foresight.errors import ForesightError
 from foresight.experiments.arrays import HEADER_LIMIT, Arrays, Container, decode
 from foresight.experiments.checkpoints import (
@@ -51,12 +48,7 @@ def as_weights(container: Container, source: Path) -> Weights:
     config, step = container.metadata.get("config"), container.metadata.get("step")
     if not isinstance(config, dict) or not isinstance(step, int):
         raise ForesightError(f"{source} does not say which network its weights are for: not written by foresight")
-    return Weights({name: widened(array) for name, array in container.arrays.items()}, config, step, source)
-
-
-def widened(array: np.ndarray) -> np.ndarray:
-    """Weights that were stored as bfloat16 in float32, as networks hold them; others as they are."""
-    return array.astype(np.float32) if array.dtype == ml_dtypes.bfloat16 else array
+    return Weights(container.arrays, config, step, source)
 
 
 def find_in_run(folder: Path, best: bool, say: Callable[[str], None]) -> Checkpoint:

@@ -71,6 +71,8 @@ def test_an_agent_stored_in_half_the_bytes_is_the_same_but_for_rounding(tmp_path
     rounded = jax.tree.map(lambda leaf: leaf.astype(jnp.bfloat16).astype(jnp.float32), agent.net)
     assert same_net(half.net, rounded)
     assert not same_net(half.net, agent.net)
+    blank = TrainState(jax.tree.map(jnp.zeros_like, agent.net), None, None, None, None)
+    assert same_net(start_from(tmp_path / "half.safetensors", half.config)(blank).net, rounded)
     numbers = sum(leaf.size for leaf in jax.tree.leaves(agent.net))
     sizes = [(tmp_path / f"{name}.safetensors").stat().st_size for name in ("whole", "half")]
     assert sizes[0] - sizes[1] == pytest.approx(2 * numbers, abs=64)

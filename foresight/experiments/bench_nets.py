@@ -265,7 +265,9 @@ def measure(
             say(f"no time is left for {', '.join(map(' '.join, list(wanted)[count:]))}")
             return
         told = partial(tell, say, f"{' '.join(pair)} ({count + 1} of {len(wanted)})")
-        yield Bench(pair, unroll, seconds, dtype, options).measure(missing, told)
+        rows = Bench(pair, unroll, seconds, dtype, options).measure(missing, told)
+        jax.clear_caches()  # which keep every program: those of all networks are more than a process may map
+        yield rows
 
 
 def report(rows: Sequence[Measurement]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import json
 
+import jax
 import numpy as np
 import pytest
 
@@ -199,6 +200,13 @@ def test_programs_that_do_not_fit_are_left_out_and_larger_batches_not_run(monkey
     assert row.forward is None
     assert "GiB" in row.note
     assert larger.note.startswith("forward: a smaller batch was not run")
+
+
+def test_programs_are_let_go_when_a_network_has_been_measured(small_nets):
+    client = jax.devices()[0].client
+    before = len(client.live_executables())
+    for _ in measure([("drc", "boxworld"), ("lstm", "boxworld")], (1, 2), unroll=2, seconds=0.01):
+        assert len(client.live_executables()) <= before
 
 
 def test_what_cannot_be_measured_is_refused():

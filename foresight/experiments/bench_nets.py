@@ -134,11 +134,24 @@ def time_runs(run: Callable[[], Any], seconds: float) -> Timing:
 
 
 class Seen(NamedTuple):
-    """What the last run of a program took."""
+    """What a run of a program took."""
 
     batch: int
     seconds: float
     memory: int  # bytes
+
+
+def expected_seconds(seen: Sequence[Seen], batch: int) -> float:
+    """What a run of a larger batch will take: on the line through the last two.
+
+    One alone says little of a device that it may not have filled: a larger batch takes no less, and on a CPU, which one
+    instance keeps busy, as many times more.
+    """
+    *before, last = seen
+    if before:
+        slope = (last.seconds - before[-1].seconds) / (last.batch - before[-1].batch)
+        return last.seconds + max(slope, 0.0) * (batch - last.batch)
+    return last.seconds * (batch / last.batch if jax.default_backend() == "cpu" else 1.0)
 
 
 class Bench:
@@ -154,7 +167,7 @@ class Bench:
         self.dtype = dtype
         self.options = options
         self.shapes = shapes(*pair, dtype)
-        self.seen: dict[str, Seen] = {}  # by program
+        self.seen: dict[str, list[Seen]] = {name: [] for name in PROGRAMS}
         self.failed: dict[str, int] = {}  # by program, the smallest batch that could not be run
 
     def measure(self, batches: Sequence[int], say: Say) -> list[Measurement]:
@@ -204,21 +217,20 @@ class Bench:
             if not is_out_of_memory(error):
                 raise
             return self.fail(program, TOO_LARGE)
-        self.seen[program.name] = Seen(program.batch, timing.seconds, memory_needed(compiled))
+        self.seen[program.name].append(Seen(program.batch, timing.seconds, memory_needed(compiled)))
         return timing
 
     def obstacle(self, program: Program) -> str:
         """Why a program is not to be run, if so."""
         if self.failed.get(program.name, program.batch) < program.batch:
             return "a smaller batch was not run"
-        if program.name not in self.seen:
+        if not (seen := self.seen[program.name]):
             return ""
-        seen, available = self.seen[program.name], memory_available()
-        times = program.batch / seen.batch
-        if seen.seconds * times > PATIENCE * self.seconds:
-            return f"a run would take about {seen.seconds * times:.1f} s"
-        if seen.memory * times > SURELY * available:
-            return f"would need about {seen.memory * times / 2**30:.0f} GiB of {available / 2**30:.0f}"
+        if (seconds := expected_seconds(seen, program.batch)) > PATIENCE * self.seconds:
+            return f"a run would take about {seconds:.1f} s"
+        memory, available = seen[-1].memory * program.batch / seen[-1].batch, memory_available()
+        if memory > SURELY * available:
+            return f"would need about {memory / 2**30:.0f} GiB of {available / 2**30:.0f}"
         return ""
 
     def fail(self, program: Program, why: str) -> Timing:

@@ -10,7 +10,7 @@ from foresight import nets
 from foresight.app import bench_nets as command
 from foresight.errors import ForesightError
 from foresight.experiments import bench_nets
-from foresight.experiments.bench_nets import Timing, measure, pairs, report
+from foresight.experiments.bench_nets import Seen, Timing, measure, pairs, report
 from tests.app.small_runs import status_of
 
 
@@ -105,6 +105,22 @@ def test_what_smaller_batches_show_to_be_too_large_or_too_slow_is_not_compiled(s
     assert [row.forward for row in rows] == [20.0, 20.0, None, None]
     assert rows[2].note == f"forward: {why}; trained: {why}"
     assert rows[3].note == "forward: a smaller batch was not run; trained: a smaller batch was not run"
+
+
+@pytest.mark.parametrize(
+    ("backend", "seen", "seconds"),
+    [
+        ("cpu", [(4, 2.0)], 32.0),
+        ("gpu", [(4, 2.0)], 2.0),
+        ("gpu", [(1, 2.0), (4, 2.3)], 8.3),
+        ("cpu", [(1, 9.0), (4, 2.0), (8, 4.0)], 32.0),
+        ("gpu", [(1, 2.1), (4, 2.0)], 2.0),
+    ],
+)
+def test_a_run_is_expected_on_the_line_through_the_last_two(backend, seen, seconds, monkeypatch):
+    monkeypatch.setattr(bench_nets.jax, "default_backend", lambda: backend)
+    runs = [Seen(*run, memory=0) for run in seen]
+    assert bench_nets.expected_seconds(runs, 64) == pytest.approx(seconds)
 
 
 def test_a_program_that_does_not_compile_stops_larger_batches_and_not_smaller_ones(pretended, monkeypatch):

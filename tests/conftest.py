@@ -12,6 +12,14 @@ jax.config.update("jax_numpy_rank_promotion", "raise")
 jax.config.update("jax_numpy_dtype_promotion", "strict")
 
 
+def pytest_collection_modifyitems(items):
+    """Tests of a GPU are skipped where there is none."""
+    if any("gpu" in item.keywords for item in items) and jax.default_backend() != "gpu":
+        for item in items:
+            if item.get_closest_marker("gpu"):
+                item.add_marker(pytest.mark.skip(reason="needs an NVIDIA GPU"))
+
+
 @pytest.fixture
 def new_key():
     """A function that gives a new PRNG key at each call, the same ones in every run."""

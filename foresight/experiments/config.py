@@ -47,7 +47,7 @@ class NetSettings:
     ticks: int | None = None
     """N: passes through the stack of a DRC or LSTM in every time-step"""
     features: int | None = None
-    """channels of a DRC's memory, or of the last convolution of the others"""
+    """channels of a DRC's memory, or of the last convolution of the others; numbers that I2A makes of a frame"""
     dtype: Literal["float32", "bfloat16"] = "float32"
     """of convolutions and matrix products; parameters, cells, heads and loss are float32 always"""
     net_set: tuple[str, ...] = ()

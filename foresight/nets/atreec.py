@@ -14,7 +14,7 @@ from jax import Array
 from foresight.errors import ForesightError
 from foresight.nets.base import FeedForward
 from foresight.nets.encoders import ENCODERS, Encoder, centre, plan_for
-from foresight.nets.layers import Linear, compute_dtype, lecun_normal
+from foresight.nets.layers import Linear, at_least_one, compute_dtype, from_0_to_1, lecun_normal
 
 Aggregate = Callable[[Array], Array]  # Q of a state's actions [..., A] to the state's value [...]
 
@@ -109,10 +109,10 @@ class ATreeC(FeedForward):
         features: int = 32,  # channels of the encoded frame
         dtype: str = "float32",
     ):
-        encoder_key, embed_key, tree_key, critic_key = jax.random.split(key, 4)
         compute_dtype(dtype)
-        if depth < 1:
-            raise ForesightError(f"ATreeC needs a depth of at least 1 move, not {depth}")
+        at_least_one("ATreeC", depth=depth, embedding=embedding, reward_units=reward_units, features=features)
+        from_0_to_1("ATreeC", td_lambda=td_lambda, gamma=gamma)
+        encoder_key, embed_key, tree_key, critic_key = jax.random.split(key, 4)
         plan = plan_for(domain, ENCODERS, "encoder").scaled(features)
         self.encoder = Encoder(plan, picture_shape[-1], key=encoder_key)
         height, width, channels = self.encoder.output_shape(picture_shape)

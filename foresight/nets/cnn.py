@@ -6,7 +6,7 @@ from jax import Array, random
 from foresight.nets.base import FeedForward
 from foresight.nets.encoders import Encoder, Plan, centre, plan_for
 from foresight.nets.heads import Head
-from foresight.nets.layers import compute_dtype
+from foresight.nets.layers import at_least_one, compute_dtype
 
 PLANS = {
     "sokoban": Plan((32, 32, *(64,) * 7), (8, *(4,) * 8), (4, 2, *(1,) * 7)),
@@ -36,6 +36,7 @@ class CNN(FeedForward):
     ):
         encoder_key, head_key = random.split(key)
         compute_dtype(dtype)
+        at_least_one("CNN", features=features, hidden=hidden)
         plan = plan_for(domain, PLANS, "CNN").scaled(features)
         self.encoder = Encoder(plan, picture_shape[-1], form=form, key=encoder_key)
         height, width, channels = self.encoder.output_shape(picture_shape)

@@ -80,7 +80,7 @@ class DRC(Net):
         self.vision_shortcut = vision_shortcut
         self.reset_every_step = reset_every_step
         self.dtype = dtype
-        self.core = core
+        self.core = kernel.known(core)
 
     @property
     def fused(self) -> bool:
@@ -115,7 +115,7 @@ class DRC(Net):
         starts = starts | self.reset_every_step
         if self.fused:
             return fused.sweep(self.stack, memory, features.pushes, starts)
-        return sweep(self.stack, memory, self.initial_memory(), features.pushes, starts)
+        return sweep(self.stack, memory, self.stack.initial(jnp.dtype(jnp.float32)), features.pushes, starts)
 
     def read(self, features: Seen, told: Array) -> tuple[Array, Array]:
         """Policy and value from [i_t, h_D]."""

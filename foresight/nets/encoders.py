@@ -27,8 +27,6 @@ def scaled(widths: tuple[int, ...], features: int | None) -> tuple[int, ...]:
     """`widths` in proportion, so that the last one is `features`; as they are for None."""
     if features is None:
         return widths
-    if features < 1:
-        raise ForesightError(f"features is {features}; a network needs at least 1")
     return tuple(max(1, width * features // widths[-1]) for width in widths)
 
 

@@ -14,15 +14,14 @@ from jax import Array
 
 from foresight.errors import ForesightError
 from foresight.nets.base import FeedForward
-from foresight.nets.encoders import Plan, centre
+from foresight.nets.encoders import Plan, centre, plan_for
 from foresight.nets.i2a_model import REWARD_BINS, EnvironmentModel, FrameProcessing, RolloutPolicy, reward_bin
-from foresight.nets.layers import Linear, compute_dtype
+from foresight.nets.layers import Linear, at_least_one, compute_dtype
 from foresight.types import Trajectory
 
-# Pixels that one position of the board is wide, in the domains where that is not one: Sokoban's sprites, the stride of
-# Gridworld's encoder, and what divides Atari's screen.
-CELLS = {"sokoban": 8, "gridworld": 2, "atari": 10}
-HASH_STEP = 2654435761  # Knuth's multiplier: spreads the places of a picture over all 32-bit numbers
+# Pixels that one position of the board is wide: Sokoban's sprites, the stride of Gridworld's encoder, and what divides
+# Atari's screen; one elsewhere.
+CELLS = {"sokoban": 8, "sokoban-cells": 1, "boxworld": 1, "minipacman": 1, "gridworld": 2, "atari": 10}
 
 
 class Imagined(NamedTuple):
@@ -46,12 +45,12 @@ class RolloutEncoder(eqx.Module):
     def __call__(self, features: Array) -> Array:
         """[steps, inputs] to the hidden state [units] after the first imagined step."""
         inputs = features.shape[1]
-        of_hidden = self.gates.weight[inputs:].astype(features.dtype)
+        of_hidden = self.gates.weight[inputs:]
         of_features = features @ self.gates.weight[:inputs].astype(features.dtype)  # of all steps at once
 
         def next_step(state: tuple[Array, Array], now: Array) -> tuple[tuple[Array, Array], None]:
             cell, hidden = state
-            gates = now + (hidden @ of_hidden).astype(jnp.float32) + self.gates.bias
+            gates = now + (hidden @ of_hidden.astype(hidden.dtype)).astype(jnp.float32) + self.gates.bias
             take, forget, show, new = jnp.split(gates, 4)
             cell = jax.nn.sigmoid(forget) * cell + jax.nn.sigmoid(take) * jnp.tanh(new)
             return (cell, (jax.nn.sigmoid(show) * jnp.tanh(cell)).astype(hidden.dtype)), None
@@ -92,9 +91,14 @@ class I2A(FeedForward):
         dtype: str = "float32",
     ):
         compute_dtype(dtype)
-        if steps < 1:
-            raise ForesightError(f"I2A needs rollouts of at least 1 step, not {steps}")
-        cell = CELLS.get(domain, 1)
+        sizes = {"steps": steps, "features": features, "policy_channels": policy_channels, "policy_units": policy_units}
+        at_least_one("I2A", **sizes, model_channels=model_channels, units=units)
+        if not channels or min(channels) < 1 or model_blocks < 0:
+            raise ForesightError(
+                f"I2A needs one convolution or more of at least 1 channel and no less than 0 blocks, not channels of "
+                f"{channels} and model_blocks of {model_blocks}"
+            )
+        cell = plan_for(domain, CELLS, "I2A")
         if picture_shape[0] % cell or picture_shape[1] % cell:
             raise ForesightError(f"I2A's cells of {cell} pixels do not divide a picture of {picture_shape[:2]} pixels")
         free_key, imagined_key, model_key, policy_key, encoder_key, head_key = jax.random.split(key, 6)
@@ -172,7 +176,7 @@ def rollout_noise(picture: Array, steps: int, actions: int) -> Array:
     An actor and a learner that see the same picture with the same weights imagine the same rollouts.
     """
     brightness = picture.reshape(-1).astype(jnp.uint32)
-    seed = jnp.sum(brightness * (jnp.arange(1, brightness.size + 1, dtype=jnp.uint32) * jnp.uint32(HASH_STEP)))
+    seed = jnp.sum(brightness * jnp.arange(1, brightness.size + 1, dtype=jnp.uint32))
     return jax.random.gumbel(jax.random.fold_in(jax.random.key(0), seed), (steps, actions, actions), jnp.float32)
 
 

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from foresight.nets.encoders import Encoder, Plan
-from foresight.nets.layers import Conv, Linear, lecun_normal
+from foresight.nets.layers import Conv, Linear, lecun_normal, with_bias
 
 REWARD_BINS = 3  # less than -1, from -1 to 1, more than 1
 
@@ -86,7 +86,7 @@ class Deconv(eqx.Module):
         cell, outputs = self.weight.shape[0], self.weight.shape[3]
         height, width, _ = x.shape
         painted = jnp.einsum("hwf,yxfc->hywxc", x, self.weight.astype(x.dtype))  # blocks never overlap
-        return painted.reshape(height * cell, width * cell, outputs) + self.bias.astype(x.dtype)[None, None]
+        return with_bias(painted.reshape(height * cell, width * cell, outputs), self.bias)
 
 
 class Forecast(NamedTuple):

@@ -23,10 +23,15 @@ MOST_STRIPS, MOST_WIDE, MOST_MODULES = 3, 19, 3  # what shared memory holds
 LOG = logging.getLogger("foresight")
 
 
-def chosen(core: str, grid: tuple[int, int], modules: int, covered: bool) -> bool:
-    """Whether the kernel runs, for a setting `core`: `auto` where it can, `cuda` or an error, `xla` never."""
+def known(core: str) -> str:
+    """The setting `core` itself, or an error that says what there is."""
     if core not in ("auto", "cuda", "xla"):
         raise ForesightError(f"the recurrent core is 'auto', 'cuda' or 'xla', not '{core}'")
+    return core
+
+
+def chosen(core: str, grid: tuple[int, int], modules: int, covered: bool) -> bool:
+    """Whether the kernel runs, for a setting `core`: `auto` where it can, `cuda` or an error, `xla` never."""
     if core == "xla":
         return False
     obstacle = None if covered else "this network is not one it covers (ConvLSTM, 32 features, bfloat16)"

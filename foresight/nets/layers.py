@@ -1,7 +1,7 @@
 """Convolutions, linear layers and how their weights start. One instance at a time, channels last.
 
 A layer computes in the dtype of its input: bfloat16 in, bfloat16 products (summed in float32) and bfloat16 out.
-Parameters are float32 always.
+Parameters are float32 always, and so are the sums that make their gradients.
 """
 
 from collections.abc import Callable
@@ -99,11 +99,27 @@ def compute_dtype(name: str) -> jnp.dtype:
     return jnp.dtype(DTYPES[name])
 
 
-def at_least_one(net: str, **sizes: int) -> None:
-    """Refuse sizes that make no network."""
+def at_least_one(net: str, **sizes: int | None) -> None:
+    """Refuse sizes that make no network; None is one that the network chooses itself."""
     for name, size in sizes.items():
-        if size < 1:
+        if size is not None and size < 1:
             raise ForesightError(f"{name} is {size}; {net} needs at least 1")
+
+
+def from_0_to_1(net: str, **shares: float | None) -> None:
+    """Refuse what is no share; None is one that the network chooses itself."""
+    for name, share in shares.items():
+        if share is not None and not 0 <= share <= 1:
+            raise ForesightError(f"{name} is {share}; {net} needs a number from 0 to 1")
+
+
+def with_bias(y: Array, bias: Array) -> Array:
+    """`y` [..., O] plus a bias [O], in the dtype of `y`.
+
+    Added in float32, because the bias' gradient is then the sum of float32 numbers, one for every place of every frame;
+    in bfloat16 such a sum stops growing early.
+    """
+    return (y.astype(jnp.float32) + bias.reshape(*(1,) * (y.ndim - 1), -1)).astype(y.dtype)
 
 
 class Conv(eqx.Module):
@@ -135,7 +151,7 @@ class Conv(eqx.Module):
     def __call__(self, x: Array) -> Array:
         """[H, W, C] to [H', W', O], in the dtype of `x`."""
         y = convolution(self.form, self.stride)(x, self.weight.astype(x.dtype), self.stride)
-        return y if self.bias is None else y + self.bias.astype(x.dtype)[None, None]
+        return y if self.bias is None else with_bias(y, self.bias)
 
 
 class Linear(eqx.Module):
@@ -151,4 +167,4 @@ class Linear(eqx.Module):
     def __call__(self, x: Array) -> Array:
         """[C] to [O], in the dtype of `x`."""
         y = x @ self.weight.astype(x.dtype)
-        return y if self.bias is None else y + self.bias.astype(x.dtype)
+        return y if self.bias is None else with_bias(y, self.bias)

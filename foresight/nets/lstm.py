@@ -88,9 +88,9 @@ class LSTM(Net):
         dtype: str = "float32",
         form: str | None = None,  # of convolution; None for the fastest here
     ):
-        encoder_key, compress_key, head_key, *module_keys = jax.random.split(key, 3 + depth)
         compute_dtype(dtype)
         at_least_one("LSTM", depth=depth, ticks=ticks, units=units, features=features, hidden=hidden)
+        encoder_key, compress_key, head_key, *module_keys = jax.random.split(key, 3 + depth)
         plan = plan_for(domain, ENCODERS, "encoder").scaled(features)
         self.encoder = Encoder(plan, picture_shape[-1], form=form, key=encoder_key)
         height, width, _ = self.encoder.output_shape(picture_shape)

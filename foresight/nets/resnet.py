@@ -9,7 +9,7 @@ from jax import Array
 from foresight.nets.base import FeedForward
 from foresight.nets.encoders import centre, plan_for, scaled
 from foresight.nets.heads import Head
-from foresight.nets.layers import Conv, compute_dtype
+from foresight.nets.layers import Conv, at_least_one, compute_dtype
 
 
 class SectionPlan(NamedTuple):
@@ -35,7 +35,7 @@ PLANS = {
     "sokoban-cells": tuple(SectionPlan(channels, 3, blocks=2) for channels in (32, 32, *(64,) * 7)),
 }
 # The parameter table counts another network for Sokoban: MiniPacman's, on the picture at its full size.
-COUNTED = PLANS | {"sokoban": PLANS["minipacman"]}
+COUNTED = {"sokoban": PLANS["minipacman"]}
 
 
 class Block(eqx.Module):
@@ -97,7 +97,8 @@ class ResNet(FeedForward):
         form: str | None = None,  # of convolution; None for the fastest here
     ):
         compute_dtype(dtype)
-        plans = plan_for(domain, COUNTED if as_counted else PLANS, "ResNet")
+        at_least_one("ResNet", features=features, hidden=hidden)
+        plans = plan_for(domain, COUNTED, "ResNet as counted") if as_counted else plan_for(domain, PLANS, "ResNet")
         head_key, *section_keys = jax.random.split(key, 1 + len(plans))
         widths = scaled(tuple(plan.channels for plan in plans), features)
         height, width, inputs = picture_shape

@@ -65,10 +65,9 @@ class Module(eqx.Module):
         push = jnp.broadcast_to(self.bias[None, None], (height, width, self.bias.shape[0]))
         if self.on_boundary is not None:
             push = push + convolve(boundary_map(height, width), self.on_boundary, 1)
-        push = push.astype(encoded.dtype)
         if self.on_input is not None:
-            push = push + convolve(encoded, self.on_input.astype(encoded.dtype), 1)
-        return push
+            push = push + convolve(encoded, self.on_input.astype(encoded.dtype), 1).astype(jnp.float32)
+        return push.astype(encoded.dtype)
 
     def weigh(self, outputs: Array, pooled: Array) -> Array:
         """W_h1 * h_{d-1} + W_h2 * h_d + W_p m_d, float32 [H, W, G], of `outputs` [h_{d-1}, h_d] and m_d."""

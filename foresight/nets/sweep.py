@@ -29,9 +29,12 @@ class Tape(NamedTuple):
 def sweep(
     stack: Stack, memory: Memory, initial: Memory, pushes: tuple[Array, ...], starts: Array
 ) -> tuple[Memory, Array]:
-    """T time-steps: the last memory and h_D [T, H, W, F]; `pushes` are [T, H, W, G], `starts` [T]."""
+    """T time-steps: the last memory and h_D [T, H, W, F]; `pushes` are [T, H, W, G], `starts` [T].
+
+    `initial` is in float32: so is its gradient then, which is added up over all trajectories.
+    """
     frozen = lax.stop_gradient(stack)
-    tape = record(*lax.stop_gradient((stack, memory, initial, pushes)), starts)
+    tape = record(*lax.stop_gradient((stack, memory, like(memory, initial), pushes)), starts)
     echoes = tuple(echo(module, *seen_on(tape, stack, d)) for d, module in enumerate(stack.modules))
     return replay(frozen, tape, echoes, pushes, memory, initial, starts)
 
@@ -117,7 +120,7 @@ def replay_backward(kept: tuple[Stack, Tape, Array], gradients: tuple[Memory, Ar
     carry = (jax.tree.map(lambda leaf: leaf.astype(jnp.float32), last), zeros)
     (memory, initial), preactivations = lax.scan(time_step, carry, (tape, told, starts), reverse=True)
     pushes = tuple(jnp.sum(g.astype(jnp.float32), axis=1).astype(g.dtype) for g in preactivations)
-    return None, None, preactivations, pushes, like(last, memory), like(last, initial), None
+    return None, None, preactivations, pushes, like(last, memory), initial, None
 
 
 replay.defvjp(replay_forward, replay_backward)
@@ -154,7 +157,7 @@ def add_output(state: Any, more: Array) -> Any:
 
 
 def like(states: Any, gradients: Any) -> Any:
-    """Gradients in the dtypes of what they are gradients of."""
+    """States or gradients in the dtypes of `states`."""
     return jax.tree.map(lambda state, gradient: gradient.astype(state.dtype), states, gradients)
 
 

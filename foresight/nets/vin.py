@@ -16,17 +16,19 @@ from foresight.errors import ForesightError
 from foresight.nets.base import FeedForward
 from foresight.nets.encoders import ENCODERS, Encoder, centre, plan_for
 from foresight.nets.heads import Head
-from foresight.nets.layers import Conv, compute_dtype, convolution
+from foresight.nets.layers import Conv, at_least_one, compute_dtype, convolution, from_0_to_1, with_bias
 
 
 def convolve_by_sums(x: Array, kernel: Array) -> Array:
     """A convolution of x [H, W, C] with SAME padding as one matrix product, whose shifted results are added up."""
     size, _, channels, outputs = kernel.shape
     (height, width, _), reach = x.shape, size // 2
-    products = (x @ kernel.transpose(2, 0, 1, 3).reshape(channels, -1)).reshape(height, width, size, size, outputs)
+    products = jnp.matmul(x, kernel.transpose(2, 0, 1, 3).reshape(channels, -1), preferred_element_type=jnp.float32)
+    products = products.reshape(height, width, size, size, outputs)
     products = jnp.pad(products, ((reach, reach), (reach, reach), (0, 0), (0, 0), (0, 0)))
     taps = [(row, column) for row in range(size) for column in range(size)]
-    return sum(products[row : row + height, column : column + width, row, column] for row, column in taps)
+    total = sum(products[row : row + height, column : column + width, row, column] for row, column in taps)
+    return total.astype(x.dtype)
 
 
 class TwoConvs(eqx.Module):
@@ -66,7 +68,7 @@ class Concatenated(eqx.Module):
         """What R [H, W, rewards] adds to the first convolution: the same in every iteration, so computed once."""
         first = self.transition.first
         part = convolution(first.form)(reward, first.weight[:, :, :-1].astype(reward.dtype), 1)
-        return part + first.bias.astype(reward.dtype)[None, None]
+        return with_bias(part, first.bias)
 
     def __call__(self, prepared: Array, value: Array) -> Array:
         """Q' [H, W, abstract actions] from V [H, W, 1]."""
@@ -166,26 +168,34 @@ class VIN(FeedForward):
         reward_channels: int | None = None,
         gamma: float | None = None,  # a number chooses the rule Q = R + gamma (W * V)
         channels: int = 64,  # between the two convolutions of the reward and of the transition
-        attention_channels: int = 50,  # between those of the learned attention
-        features: int = 32,  # channels of the encoded frame
+        attention_channels: int | None = None,  # between those of the learned attention; there None is 50
+        features: int | None = None,  # channels of the encoded frame; there None is 32
         hidden: int = 256,  # units of the head
         dtype: str = "float32",
     ):
-        encoder_key, reward_key, rule_key, attention_key, head_key = jax.random.split(key, 5)
         compute_dtype(dtype)
+        at_least_one("VIN", depth=depth, abstract_actions=abstract_actions, reward_channels=reward_channels)
+        at_least_one("VIN", channels=channels, attention_channels=attention_channels, features=features, hidden=hidden)
+        from_0_to_1("VIN", gamma=gamma)
+        encoder_key, reward_key, rule_key, attention_key, head_key = jax.random.split(key, 5)
         sizes = SIZES.get(domain, ENCODED)
         kernels = sizes.kernels
         depth = sizes.depth if depth is None else depth
-        if depth < 1:
-            raise ForesightError(f"VIN needs a depth of at least 1 value iteration, not {depth}")
         if abstract_actions is None:
             abstract_actions = sizes.abstract_actions
         if reward_channels is None:
             reward_channels = sizes.reward_channels if gamma is None else 1
         if sizes.encoded:
+            features = 32 if features is None else features
             plan = plan_for(domain, ENCODERS, "encoder").scaled(features)
             self.encoder = Encoder(plan, picture_shape[-1], key=encoder_key)
-            self.attention = SoftAttention(features, attention_channels, kernels, key=attention_key)
+            between = 50 if attention_channels is None else attention_channels
+            self.attention = SoftAttention(features, between, kernels, key=attention_key)
+        elif features is not None or attention_channels is not None:
+            raise ForesightError(
+                f"VIN on {domain} has no encoder and no learned attention, so it takes neither "
+                "features nor attention_channels"
+            )
         else:
             self.encoder = None
             self.attention = PlayerAttention()

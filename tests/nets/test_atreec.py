@@ -82,11 +82,6 @@ def test_the_parameter_counts_are_the_paper_s_less_the_unexplained_two():
     assert count(shapes(*sokoban, embedding=128)) == narrow
 
 
-def test_a_depth_of_nothing_is_refused():
-    with pytest.raises(ForesightError, match="at least 1 move, not 0"):
-        shapes("atreec", depth=0)
-
-
 def test_an_unknown_backup_is_refused_by_name():
     with pytest.raises(ForesightError, match="no backup 'mean'; there are: max, softmax"):
         small("atreec", **SMALL, backup="mean")

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from foresight.errors import ForesightError
+from foresight.experiments.bench_programs import uneventful
 from foresight.nets import KINDS, make, settings_of
 from foresight.nets.base import fresh_where
 from foresight.types import Trajectory
@@ -77,7 +78,15 @@ def test_shapes_and_dtypes_are_those_of_the_contract(kind):
     assert (logits.shape, logits.dtype) == ((STEPS, ACTIONS), jnp.float32)
     assert (values.shape, values.dtype) == ((STEPS,), jnp.float32)
     assert jax.tree.map(jnp.shape, memory) == jax.tree.map(jnp.shape, network(kind).initial_memory())
+
+
+@EVERY
+def test_head_weights_are_those_that_give_logits_and_value(kind):
+    without = eqx.tree_at(lambda net: net.head_weights(), network(kind), replace_fn=jnp.zeros_like)
+    logits, values, _ = unrolled(without, FRAMES)
     assert all(weight.ndim == 2 for weight in network(kind).head_weights())
+    np.testing.assert_array_equal(logits, jnp.broadcast_to(logits[0], logits.shape))
+    np.testing.assert_array_equal(values, jnp.broadcast_to(values[0], values.shape))
 
 
 @EVERY
@@ -156,6 +165,32 @@ def test_no_gradient_reaches_a_memory_from_before_an_episodes_start(kind):
         assert np.any(leaf[1])
 
 
+@cache
+def gradients_of_many(kind, dtype):
+    """Of losses that pull every frame of many trajectories the same way, so that what is added up grows large."""
+    batch, steps = 32, 20
+    frames, starts = pictures(batch, steps), jnp.zeros((batch, steps), bool).at[:, 0].set(True)
+    actions = jnp.asarray(np.random.default_rng(0).integers(0, ACTIONS, (batch, steps - 1)), jnp.int32)
+    happened = uneventful(batch, steps - 1, ACTIONS)._replace(actions=actions)
+
+    def loss(net):
+        memory = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (batch, *leaf.shape)), net.initial_memory())
+        logits, values, _ = jax.vmap(net.unroll)(memory, frames, starts)
+        own = jax.vmap(net.auxiliary_loss)(frames, jnp.zeros((batch, steps - 1, ACTIONS)), happened)
+        return jnp.sum(logits[..., 0]) + jnp.sum(values) + jnp.sum(own)
+
+    return jax.jit(jax.grad(loss))(network(kind, dtype))
+
+
+@EVERY
+def test_gradients_in_bfloat16_are_added_up_in_float32(kind):
+    exact = jax.tree_util.tree_leaves_with_path(gradients_of_many(kind, "float32"))
+    off = {}
+    for (path, right), rounded in zip(exact, jax.tree.leaves(gradients_of_many(kind, "bfloat16")), strict=True):
+        off[jax.tree_util.keystr(path)] = np.linalg.norm(rounded - right) / np.linalg.norm(right)
+    assert {path: share for path, share in off.items() if share > 0.1} == {}
+
+
 def test_an_unknown_network_or_setting_is_refused_with_those_that_exist(new_key):
     with pytest.raises(ForesightError, match="drc, lstm"):
         make("transformer", "boxworld", PICTURE, 4, new_key())
@@ -171,7 +206,23 @@ def test_an_unknown_network_or_setting_is_refused_with_those_that_exist(new_key)
         ("drc", {"depth": 0}, "depth is 0; DRC needs at least 1"),
         ("drc", {"ticks": -1}, "ticks is -1; DRC needs at least 1"),
         ("lstm", {"units": 0}, "units is 0; LSTM needs at least 1"),
-        ("resnet", {"features": 0}, "features is 0"),
+        ("lstm", {"depth": -1}, "depth is -1; LSTM needs at least 1"),
+        ("cnn", {"hidden": 0, "domain": "gridworld"}, "hidden is 0; CNN needs at least 1"),
+        ("resnet", {"features": 0}, "features is 0; ResNet needs at least 1"),
+        ("resnet", {"as_counted": True}, "no ResNet as counted is known for the domain 'boxworld'; .* for: sokoban"),
+        ("vin", {"depth": 0}, "depth is 0; VIN needs at least 1"),
+        ("vin", {"channels": 0}, "channels is 0; VIN needs at least 1"),
+        ("vin", {"reward_channels": -2}, "reward_channels is -2; VIN needs at least 1"),
+        ("vin", {"gamma": 2.0}, "gamma is 2.0; VIN needs a number from 0 to 1"),
+        ("vin", {"features": 8, "domain": "gridworld"}, "VIN on gridworld has no encoder and no learned attention"),
+        ("atreec", {"depth": 0}, "depth is 0; ATreeC needs at least 1"),
+        ("atreec", {"embedding": 0}, "embedding is 0; ATreeC needs at least 1"),
+        ("atreec", {"td_lambda": 3}, "td_lambda is 3; ATreeC needs a number from 0 to 1"),
+        ("i2a", {"units": 0}, "units is 0; I2A needs at least 1"),
+        ("i2a", {"channels": ()}, r"not channels of \(\) and"),
+        ("i2a", {"model_blocks": -1}, "not .* model_blocks of -1"),
+        ("i2a", {"domain": "chess"}, "no I2A is known for the domain 'chess'"),
+        ("drc", {"core": "gpu"}, "the recurrent core is 'auto', 'cuda' or 'xla', not 'gpu'"),
         ("drc", {"form": "fourier"}, "no form of convolution is called 'fourier'"),
         ("resnet", {"dtype": "int8"}, "networks do not compute in 'int8'"),
     ],

@@ -8,8 +8,8 @@ import pytest
 from foresight.errors import ForesightError
 from foresight.nets import make
 from foresight.nets.base import Net
-from foresight.nets.memories import MEMORIES, ConvLSTM
-from foresight.nets.stack import Module, boundary_map
+from foresight.nets.memories import MEMORIES, CellAndOutput, ConvLSTM
+from foresight.nets.stack import Module, boundary_map, pooled, side_by_side
 from tests.nets import reference_drc
 from tests.nets.small import PICTURE, STARTS, STEPS, count, pictures, shapes, small, unrolled
 
@@ -88,6 +88,11 @@ def test_each_ablation_takes_away_exactly_its_own_weights(switch, fewer):
     assert count(shapes("drc", **SMALL)) - count(shapes("drc", **SMALL, **switch)) == fewer
 
 
+def test_without_input_to_every_module_the_first_one_alone_has_it():
+    modules = shapes("drc", **SMALL, input_to_every_module=False).stack.modules
+    assert [module.on_input is not None for module in modules] == [True, False, False]
+
+
 def test_top_down_means_nothing_to_a_single_module():
     one = shapes("drc", depth=1, **SMALL)
     assert one.stack.modules[0].on_outputs.shape == (3, 3, 4, 16)
@@ -99,6 +104,9 @@ def test_without_memory_between_steps_every_frame_is_read_alone():
     logits, _, _ = unrolled(net, frames)
     backwards, _, _ = unrolled(net, frames[::-1])
     np.testing.assert_allclose(logits, backwards[::-1], rtol=1e-6, atol=1e-6)
+    _, _, remembered = unrolled(net, frames)
+    stepped, _, _ = jax.jit(type(net).__call__)(net, remembered, frames[1])
+    np.testing.assert_allclose(stepped, logits[1], rtol=1e-6, atol=1e-6)
 
 
 def test_the_boundary_map_is_one_along_the_edge():
@@ -120,6 +128,23 @@ def test_bfloat16_keeps_the_cell_in_float32_and_stays_close():
     assert memory[0].cell.dtype == jnp.float32
     assert memory[0].output.dtype == jnp.bfloat16
     np.testing.assert_allclose(logits, exact, atol=0.02)
+
+
+def test_a_cell_gathers_what_bfloat16_would_round_away():
+    f, i, o, new = 20.0, 0.0, 0.0, 2e-4  # keeps everything, takes half of little
+    now = jnp.broadcast_to(jnp.repeat(jnp.array([f, i, o, new]), 2), (1, 1, 8))
+    state = CellAndOutput(jnp.ones((1, 1, 2)), jnp.zeros((1, 1, 2), jnp.bfloat16))
+    state, _ = jax.lax.scan(lambda state, _: (ConvLSTM((1, 1, 2)).next(now, state), None), state, length=100)
+    np.testing.assert_allclose(state.cell, 1.01, rtol=1e-5)
+
+
+def test_preactivations_are_summed_in_float32():
+    stack = small("drc", **SMALL, dtype="bfloat16").stack
+    memory = stack.initial(jnp.bfloat16)
+    pushes = tuple(jnp.full((5, 6, 16), 1024.0, jnp.bfloat16) for _ in stack.modules)
+    _, (first, *_) = jax.jit(type(stack).tick)(stack, memory, pushes)
+    seen = side_by_side(memory[-1].output, memory[0].output)
+    np.testing.assert_array_equal(first, 1024 + stack.modules[0].weigh(seen, pooled(memory[0].output)))
 
 
 def test_an_unknown_memory_module_is_refused_with_those_that_exist(new_key):

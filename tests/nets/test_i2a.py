@@ -210,8 +210,3 @@ def test_the_parameter_count_is_the_paper_s_less_the_unexplained_four():
 def test_a_picture_that_is_not_made_of_whole_cells_is_refused():
     with pytest.raises(ForesightError, match="cells of 8 pixels do not divide a picture of \\(84, 80\\) pixels"):
         shapes("i2a", "sokoban", (84, 80, 3), 5)
-
-
-def test_rollouts_of_no_step_are_refused():
-    with pytest.raises(ForesightError, match="at least 1 step, not 0"):
-        shapes("i2a", steps=0)

@@ -153,6 +153,16 @@ def test_a_head_is_one_hidden_layer_then_logits_and_value(new_key):
 
 
 def test_a_head_computes_in_float32(new_key):
-    features = jax.ShapeDtypeStruct((2, 3, 2), jnp.bfloat16)
-    logits, value = jax.eval_shape(lambda key, x: Head(12, 5, hidden=7, key=key)(x), new_key(), features)
-    assert logits.dtype == value.dtype == jnp.float32
+    head, features = jax.jit(lambda key: Head(12, 5, hidden=7, key=key))(new_key()), jnp.bfloat16(normal(2, 3, 2))
+    rounded, exact = (jax.jit(Head.__call__)(head, x) for x in (features, features.astype(jnp.float32)))
+    assert {result.dtype for result in rounded} == {jnp.dtype("float32")}
+    jax.tree.map(np.testing.assert_array_equal, rounded, exact)
+
+
+@pytest.mark.parametrize(
+    ("backend", "stride", "form"),
+    [("cpu", 1, "slices"), ("cpu", 4, "slices"), ("gpu", 1, "native"), ("gpu", 2, "slices")],
+)
+def test_the_form_of_convolution_is_the_one_measured_to_be_fastest(backend, stride, form, monkeypatch):
+    monkeypatch.setattr(jax, "default_backend", lambda: backend)
+    assert convolution(None, stride) is CONVOLUTIONS[form]

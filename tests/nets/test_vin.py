@@ -178,8 +178,3 @@ def test_the_parameter_counts_are_those_of_the_paper_s_table():
 def test_the_discounted_rule_refuses_rewards_that_cannot_be_added_to_q():
     with pytest.raises(ForesightError, match="1 reward channel or one for each of the 4 abstract actions, not 3"):
         shapes("vin", "gridworld", (6, 5, 1), 4, abstract_actions=4, reward_channels=3, gamma=0.9)
-
-
-def test_a_depth_of_nothing_is_refused():
-    with pytest.raises(ForesightError, match="at least 1 value iteration, not 0"):
-        shapes("vin", depth=0)

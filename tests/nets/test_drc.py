@@ -147,6 +147,15 @@ def test_preactivations_are_summed_in_float32():
     np.testing.assert_array_equal(first, 1024 + stack.modules[0].weigh(seen, pooled(memory[0].output)))
 
 
+def test_input_and_boundary_are_weighed_once_a_time_step_and_not_at_every_tick():
+    def products(ticks):
+        net = shapes("drc", **SMALL, depth=3, ticks=ticks)
+        step = jax.make_jaxpr(lambda net, picture: net(net.initial_memory(), picture))
+        return str(step(net, jax.ShapeDtypeStruct(PICTURE, jnp.uint8))).count("dot_general[")
+
+    assert products(ticks=5) - products(ticks=4) == 3 * 2  # for each module, on outputs and on what is pooled
+
+
 def test_an_unknown_memory_module_is_refused_with_those_that_exist(new_key):
     with pytest.raises(ForesightError, match=", ".join(MEMORIES)):
         make("drc", "boxworld", PICTURE, 4, new_key(), memory="GRU")

@@ -5,19 +5,21 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import tyro
 from tyro.conf import FlagCreatePairsOff, OmitArgPrefixes
 
 from foresight.app.progress import TrainingProgress
 from foresight.errors import ForesightError, MissingExtra
-from foresight.experiments.config import DeviceSettings, RunConfig, from_json
+from foresight.experiments.config import DeviceSettings, Domain, RunConfig, from_json
 from foresight.experiments.lock import check_free
 from foresight.experiments.presets import preset
 
 if TYPE_CHECKING:
     from foresight.experiments.loop import Outcome
+
+MUCH_MORE = 1.1  # times the steps asked for: then it is said how many will be taken
 
 EXAMPLES = """Train an agent; progress is shown, and everything is kept in a run folder.
 
@@ -87,6 +89,8 @@ def refuse_a_run_in_use(arguments: list[str]) -> None:
     Of several processes of one run only the first owns it: it finds out later.
     """
     out = said(arguments, "--out")
+    if out and Path(out).exists() and not Path(out).is_dir():
+        raise ForesightError(f"--out {out} is a file; expected a run folder, or a name for a new one")
     if out and not said(arguments, "--coordinator"):
         check_free(Path(out))
 
@@ -116,12 +120,15 @@ def starting_point(arguments: list[str]) -> RunConfig:
     They must be known before the flags can be read, so what they depend on is looked up first.
     """
     stored, out, name = (said(arguments, flag) for flag in ("--config", "--out", "--preset"))
+    domain = arguments[0] if arguments and not arguments[0].startswith("-") else None
     if not {"-h", "--help"} & set(arguments):
         if stored:
             return stored_settings(Path(stored))
         if out and not name and (Path(out) / "config.json").exists():
-            return stored_settings(Path(out))
-    domain = arguments[0] if arguments and not arguments[0].startswith("-") else None
+            settings = stored_settings(Path(out))
+            if domain in get_args(Domain) and domain != settings.domain:
+                raise ForesightError(f"{out} holds a run of {settings.domain}: choose another --out for {domain}")
+            return settings
     return preset(name or "default", domain, said(arguments, "--net"))
 
 
@@ -162,7 +169,9 @@ def run(settings: RunConfig, options: RunOptions, devices: DeviceSettings) -> in
     if options.from_weights and has_begun:
         say_on_stderr(f"{folder} has begun: it goes on from its own checkpoint, not from {options.from_weights}")
     weights = start_from(options.from_weights, settings) if options.from_weights and not has_begun else None
-    total_steps = settings.rounds * settings.learn.frames_per_round
+    total_steps = settings.whole_steps
+    if total_steps > MUCH_MORE * settings.steps:
+        say_on_stderr(f"--steps {settings.steps:,.0f} comes to {total_steps:,}: a run takes whole chunks (--chunk)")
     quiet = options.quiet or not is_writer()
     with TrainingProgress(settings.net.label, total_steps, settings.seeds, say_on_stderr, quiet) as progress:
         outcome = train(

@@ -91,8 +91,8 @@ class RunConfig:
         for name in ("seeds", "chunk"):
             if getattr(self, name) < 1:
                 raise ForesightError(f"--{name} must be at least 1, not {getattr(self, name)}")
-        if self.seed < 0:
-            raise ForesightError(f"--seed must be at least 0, not {self.seed}")
+        if not 0 <= self.seed <= 2**31 - self.seeds:
+            raise ForesightError(f"--seed must be at least 0, and all seeds below 2^31, not {self.seed}")
 
     @property
     def is_on_host(self) -> bool:
@@ -113,7 +113,12 @@ class RunConfig:
     @property
     def schedule(self) -> LearnSettings:
         """The learning settings with the length of the run filled in."""
-        return dataclasses.replace(self.learn, anneal_steps=self.learn.anneal_steps or float(self.steps))
+        return dataclasses.replace(self.learn, anneal_steps=self.learn.anneal_steps or float(self.whole_steps))
+
+    @property
+    def whole_steps(self) -> int:
+        """Environment steps that are really taken: `steps`, and what a last chunk has beyond them."""
+        return self.rounds * self.learn.frames_per_round
 
     def as_json(self) -> dict[str, Any]:
         """Plain values, as the run folder stores them."""

@@ -1,7 +1,7 @@
 """The host's loop around compiled chunks of training: log, watch, save, stop cleanly, go on bit for bit."""
 
 import sys
-import time
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -25,6 +25,7 @@ SLOW = 10.0  # seconds that somebody who stops a run may have to wait for
 
 State = Any
 Metrics = Any  # a tree of arrays [R, ...]: R rows that cover the chunk's updates evenly
+Chunk = Callable[[State], tuple[State, Metrics]]
 
 
 def say_on_stderr(text: str) -> None:
@@ -51,7 +52,7 @@ class Trainer(NamedTuple):
     """What is trained, as functions of its state."""
 
     initial_state: Callable[[], State]
-    chunk: Callable[[State], tuple[State, Metrics]]
+    chunk: Chunk
     updates_done: Callable[[State], int]
     weights: Callable[[State], Any]
     to_records: Callable[[int, int, dict[str, np.ndarray]], list[Record]]
@@ -61,7 +62,7 @@ def train_in_chunks(
     folder: Path | str,
     config: Mapping[str, Any],
     initial_state: Callable[[], State],
-    chunk: Callable[[State], tuple[State, Metrics]],
+    chunk: Chunk,
     updates_done: Callable[[State], int],
     weights: Callable[[State], Any],
     total_updates: int,
@@ -70,11 +71,14 @@ def train_in_chunks(
     to_records: Callable[[int, int, dict[str, np.ndarray]], list[Record]] = records_per_row,
     sinks: Sequence[OpenSink] = (),
     say: Say = say_on_stderr,
+    compile_chunk: Callable[[State], Chunk] | None = None,
 ) -> Outcome:
     """Train until `total_updates` in the run folder `folder`, going on where an earlier call stopped.
 
     `chunk` does some updates and gives metrics [R, ...]; `to_records(before, after, metrics)` makes records of them,
-    each with the field `update`. Several processes call this together, with a folder that all can read.
+    each with the field `update`. `compile_chunk` makes of a state what `chunk` does with such states: a signal that
+    comes while it works leaves at once; without it, so does one during the first chunk, which is taken to compile.
+    Several processes call this together, with a folder that all can read.
     """
     folder, trainer = Path(folder), Trainer(initial_state, chunk, updates_done, weights, to_records)
     with Interrupts(f"stopped; {how_to_go_on(folder)}") as interrupts, open_together(folder, config) as run:
@@ -82,7 +86,11 @@ def train_in_chunks(
         with closing(Keeper(run, trainer.weights, options, checkpoint, sinks)) as keeper:
             with interrupts.writing:  # a first checkpoint also shows that the disk takes them
                 keeper.save(checked(state, keeper), trainer.updates_done(state))
-            state = keep_training(state, telling_if_slow(trainer, say), keeper, interrupts, total_updates, on_chunk)
+            if compile_chunk and trainer.updates_done(state) < total_updates:
+                trainer = trainer._replace(chunk=compile_chunk(state))
+                interrupts.nothing_to_save = False
+            trainer = telling_if_slow(trainer, say, since=1 if compile_chunk else 2)
+            state = keep_training(state, trainer, keeper, interrupts, total_updates, on_chunk)
     updates = trainer.updates_done(state)
     if updates >= total_updates:
         return Outcome(state, updates, keeper.last_good, None, f"done: {updates} updates, saved in {keeper.last_good}")
@@ -128,17 +136,21 @@ def keep_training(
     return state
 
 
-def telling_if_slow(trainer: Trainer, say: Say) -> Trainer:
-    """The trainer, and a sentence once if its chunks are so long that a signal is obeyed late."""
-    taken = []  # seconds of each chunk; the first one compiles
+def telling_if_slow(trainer: Trainer, say: Say, since: int) -> Trainer:
+    """The trainer, and a sentence during the chunk number `since` if it is so long that a signal is obeyed late."""
+    begun = []
+    sentence = f"a chunk takes more than {SLOW:.0f} s, and a signal is obeyed after it: smaller chunks save sooner"
 
     def chunk(state: State) -> tuple[State, Metrics]:
-        began = time.monotonic()
-        result = jax.block_until_ready(trainer.chunk(state))
-        taken.append(time.monotonic() - began)
-        if len(taken) == 2 and taken[1] > SLOW and is_writer():
-            say(f"a chunk takes {taken[1]:.0f} s, and a signal is obeyed after it: smaller chunks save sooner")
-        return result
+        begun.append(None)
+        if len(begun) != since or not is_writer():
+            return trainer.chunk(state)
+        timer = threading.Timer(SLOW, say, [sentence])
+        timer.start()
+        try:
+            return jax.block_until_ready(trainer.chunk(state))
+        finally:
+            timer.cancel()
 
     return trainer._replace(chunk=chunk)
 

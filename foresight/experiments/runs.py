@@ -45,6 +45,8 @@ def read_run(place: Path) -> Run:
     if not path.exists():
         raise ForesightError(f"{place} is not a run folder: it has no config.json")
     stored = parse_json(read_at_most(path, CONFIG_LIMIT))
+    if stored is None:
+        raise ForesightError(f"{path} is damaged: it is not JSON")
     if not isinstance(stored, dict) or not isinstance(stored.get("config"), dict) or "run" not in stored:
         raise ForesightError(f"{path} is damaged or not from foresight: it has no 'run' and 'config'")
     if stored.get("format") != FORMAT:
@@ -141,7 +143,8 @@ def last_checkpoint(run: Run, say: Say) -> Checkpoint | None:
     checkpoint, refused = newest_good(run.checkpoints, check)
     if checkpoint is None and (refused or length):
         why = "; ".join(map(str, refused)) or f"{run.metrics} has records but {run.checkpoints} is empty"
-        raise ForesightError(f"{run.folder} has no checkpoint to go on from: {why}")
+        hint = "; the weights of a checkpoint can begin another run: --from-weights" if refused else ""
+        raise ForesightError(f"{run.folder} has no checkpoint to go on from: {why}{hint}")
     for error in refused:
         say(f"{error}; going on from {checkpoint.folder}")
     for step in steps_in(run.checkpoints) if checkpoint else []:

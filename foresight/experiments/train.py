@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -20,6 +20,8 @@ from foresight.experiments.metrics import Record
 from foresight.experiments.sinks import OpenSink
 from foresight.learning.train import Metrics, TrainState, begin_training, train
 
+Chunk = Callable[[TrainState], tuple[TrainState, Metrics]]
+
 
 class Program(NamedTuple):
     """A run's compiled parts. With several seeds every array of the state has a first axis for them.
@@ -29,7 +31,8 @@ class Program(NamedTuple):
 
     shape: Callable[[], TrainState]  # of shapes: what `initial_state` will give
     initial_state: Callable[[], TrainState]
-    chunk: Callable[[TrainState], tuple[TrainState, Metrics]]
+    chunk: Chunk
+    compile_chunk: Callable[[TrainState], Chunk]  # `chunk`, compiled for such a state
 
 
 def program(config: RunConfig, env: Env, mesh: Mesh | None = None) -> Program:
@@ -49,12 +52,24 @@ def program(config: RunConfig, env: Env, mesh: Mesh | None = None) -> Program:
         begin, rounds = jax.vmap(begin), jax.vmap(rounds, in_axes=(None, 0), out_axes=(0, 1))
     shape = partial(jax.eval_shape, begin, seeds)
     if mesh is None:
-        return Program(shape, partial(jax.jit(begin), seeds), partial(jax.jit(rounds, donate_argnums=1), env))
+        begin, rounds = jax.jit(begin), jax.jit(rounds, donate_argnums=1)
+        return Program(shape, partial(begin, seeds), partial(rounds, env), partial(compiled_for, env, rounds))
     everywhere, state = placement(mesh, shape(), config.seeds)
     begin = jax.jit(begin, out_shardings=state)
     rounds = jax.jit(rounds, donate_argnums=1, in_shardings=(everywhere, state), out_shardings=(state, everywhere))
-    chunk = partial(within(mesh, rounds), jax.device_put(env, everywhere))
-    return Program(shape, partial(within(mesh, begin), seeds), chunk)
+    env = jax.device_put(env, everywhere)
+    compile_chunk = within(mesh, partial(compiled_for, env, rounds))
+    return Program(
+        shape,
+        partial(within(mesh, begin), seeds),
+        partial(within(mesh, rounds), env),
+        lambda state: within(mesh, compile_chunk(state)),
+    )
+
+
+def compiled_for(env: Env, rounds: Any, state: TrainState) -> Chunk:
+    """The rounds of a chunk, compiled for states like this one."""
+    return partial(rounds.lower(env, state).compile(), env)
 
 
 def rounds_done(state: TrainState) -> int:
@@ -119,6 +134,8 @@ def run_training(
     mesh = lane_mesh(devices, config.learn)
     if is_writer():
         say(f"training on {describe(mesh)}")
+        if jax.default_backend() == "cpu" and config.net.dtype == "bfloat16":
+            say("bfloat16 is slow on a CPU: --dtype float32 takes about half the time")
     compiled = program(config, build_env(config), mesh)
     start_from(compiled.shape())  # what cannot be built or does not fit is refused before anything is written
     return train_in_chunks(
@@ -134,4 +151,5 @@ def run_training(
         to_records=partial(to_records, config),
         sinks=sinks,
         say=say,
+        compile_chunk=compiled.compile_chunk,
     )

@@ -26,14 +26,19 @@ class Parts(NamedTuple):
     auxiliary: Array
 
 
-def loss(net: Net, env: Env, played: Trajectory, settings: LearnSettings) -> tuple[Array, Parts]:
-    """The loss of trajectories [B, T], each term a mean over the frames that count."""
+def loss(
+    net: Net, env: Env, played: Trajectory, settings: LearnSettings, left: Array | float = 1.0
+) -> tuple[Array, Parts]:
+    """The loss of trajectories [B, T], each term a mean over the frames that count.
+
+    `left` is the share that entropy bonus and logits cost have kept.
+    """
     frames, counted, auxiliary = on_each_device(partial(frame_terms_each, settings))((net, env), played)
     weight = counted.astype(jnp.float32) / jnp.maximum(1, jnp.sum(counted)).astype(jnp.float32)
     policy, value, entropy, logits = (jnp.sum(term * weight) for term in frames)
     head_weights = sum((0.5 * jnp.sum(w**2) for w in net.head_weights()), start=jnp.zeros(()))
     parts = Parts(policy, value, entropy, logits, head_weights, jnp.mean(auxiliary))
-    return total(parts, settings), parts
+    return total(parts, settings, left), parts
 
 
 def frame_terms_each(
@@ -43,13 +48,13 @@ def frame_terms_each(
     return jax.vmap(lambda one: frame_terms(*player, one, settings))(played)
 
 
-def total(parts: Parts, settings: LearnSettings) -> Array:
+def total(parts: Parts, settings: LearnSettings, left: Array | float) -> Array:
     """The weighted sum."""
     return (
         parts.policy
         + settings.value_cost * parts.value
-        - settings.entropy_bonus * parts.entropy
-        + settings.logits_cost * parts.logits
+        - left * settings.entropy_bonus * parts.entropy
+        + left * settings.logits_cost * parts.logits
         + settings.head_weights_cost * parts.head_weights
         + settings.auxiliary_cost * parts.auxiliary
     )

@@ -1,9 +1,32 @@
 """The numbers of a training run: how much is played, how it is learned from."""
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
 from foresight.errors import ForesightError
+
+RANGES = {  # of what may be any number between two
+    "discount": (0, 1),
+    "trace": (0, 1),
+    "ratio_clip": (0, math.inf),
+    "learning_rate": (0, math.inf),
+    "anneal_steps": (0, math.inf),
+    "anneal_hold": (0, 1),
+    "anneal_power": (0, math.inf),
+    "final_rate": (0, math.inf),
+    "beta1": (0, 1),
+    "beta2": (0, 1),
+    "epsilon": (0, math.inf),
+    "max_gradient_norm": (0, math.inf),
+    "value_cost": (0, math.inf),
+    "entropy_bonus": (0, math.inf),
+    "logits_cost": (0, math.inf),
+    "relax": (0, math.inf),
+    "head_weights_cost": (0, math.inf),
+    "auxiliary_cost": (0, math.inf),
+}
+BELOW_ONE = ("beta1", "beta2")
 
 
 @dataclass(frozen=True)
@@ -65,6 +88,14 @@ class LearnSettings:
         for name in ("lanes", "unroll", "minibatch"):
             if getattr(self, name) < 1:
                 raise ForesightError(f"--{name} must be at least 1, not {getattr(self, name)}")
+        for name, (low, high) in RANGES.items():
+            value = getattr(self, name)
+            if not (math.isfinite(value) and low <= value <= high):
+                wanted = f"from {low:g} to {high:g}" if math.isfinite(high) else f"of at least {low:g}"
+                raise ForesightError(f"--{name.replace('_', '-')} must be a number {wanted}, not {value:g}")
+        for name in BELOW_ONE:
+            if getattr(self, name) == 1:
+                raise ForesightError(f"--{name} must be below 1: an average that never moves divides by nothing")
         if self.lanes % self.minibatch:
             raise ForesightError(f"--lanes ({self.lanes}) must be a multiple of --minibatch ({self.minibatch})")
         if self.relax <= 0:

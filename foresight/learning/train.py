@@ -1,6 +1,5 @@
 """Training as one compiled scan: rounds of playing and learning."""
 
-from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -51,9 +50,9 @@ def learning_rate(settings: LearnSettings) -> optax.Schedule:
     """The learning rate as a function of gradient steps taken: it stays for a while, then falls."""
     steps = annealing_steps(settings)
     held = round(settings.anneal_hold * steps)
-    return optax.polynomial_schedule(
-        settings.learning_rate, settings.final_rate, settings.anneal_power, max(1, steps - held), transition_begin=held
-    )
+    first, last = settings.learning_rate, settings.final_rate
+    falling = optax.polynomial_schedule(first, last, settings.anneal_power, max(1, steps - held), transition_begin=held)
+    return lambda count: jnp.clip(falling(count), min(first, last), max(first, last))  # rounding may go beyond the end
 
 
 def annealing_steps(settings: LearnSettings) -> int:
@@ -61,14 +60,9 @@ def annealing_steps(settings: LearnSettings) -> int:
     return max(1, round(settings.anneal_steps / (settings.minibatch * settings.unroll)))
 
 
-def relaxed(settings: LearnSettings, gradient_steps: Array) -> LearnSettings:
-    """Settings whose entropy bonus and logits cost are those after so many gradient steps."""
-    if settings.relax == 1:
-        return settings
-    share = settings.relax ** jnp.minimum(1.0, gradient_steps / annealing_steps(settings))
-    return replace(
-        settings, entropy_bonus=settings.entropy_bonus * share, logits_cost=settings.logits_cost * share, relax=1.0
-    )
+def left_after(settings: LearnSettings, gradient_steps: Array) -> Array:
+    """The share of entropy bonus and logits cost that is left after so many gradient steps."""
+    return settings.relax ** jnp.minimum(1.0, gradient_steps / annealing_steps(settings))
 
 
 def begin_training(env: Env, net: Net, settings: LearnSettings, key: Array) -> TrainState:
@@ -150,8 +144,8 @@ def improve(
 ) -> tuple[Learner, tuple[Array, Parts, Array]]:
     """One gradient step on one minibatch."""
     net, optimiser_state = learner
-    now = relaxed(settings, gradient_steps_taken(optimiser_state))
-    (value, parts), gradient = jax.value_and_grad(loss, has_aux=True)(net, env, played, now)
+    left = left_after(settings, gradient_steps_taken(optimiser_state))
+    (value, parts), gradient = jax.value_and_grad(loss, has_aux=True)(net, env, played, settings, left)
     norm = optax.tree.norm(gradient)
     with jax.numpy_dtype_promotion("standard"):  # optax raises floats to whole-number powers
         updates, optimiser_state = optimiser(settings).update(gradient, optimiser_state, net)

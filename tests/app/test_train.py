@@ -223,6 +223,21 @@ def test_the_pace_leaves_out_what_came_before_the_first_record():
     assert pace.steps_per_second == pytest.approx(10)
 
 
+def test_a_folder_with_a_run_of_another_domain_is_refused_by_name(tmp_path, capsys):
+    use = tmp_path / "run"
+    use.mkdir()
+    stored = {"format": 1, "run": "0", "config": quick().as_json()}
+    (use / "config.json").write_text(json.dumps(stored))
+    assert status_of(["train", "gridworld", "--out", str(use)]) == 2
+    assert "run holds a run of sokoban: choose another --out for gridworld" in capsys.readouterr().err
+
+
+def test_a_file_is_no_run_folder(tmp_path, capsys):
+    (tmp_path / "q.log").write_text("mine")
+    assert status_of(["train", "sokoban", "--out", str(tmp_path / "q.log")]) == 2
+    assert "q.log is a file; expected a run folder, or a name for a new one" in capsys.readouterr().err
+
+
 def test_durations_read_like_a_clock():
     assert [format_duration(s) for s in (0, 59.6, 61, 3661)] == ["0:00", "1:00", "1:01", "1:01:01"]
 

@@ -1,4 +1,5 @@
 import json
+import math
 from dataclasses import replace
 
 import pytest
@@ -44,6 +45,13 @@ def changed(path: str, value) -> dict:
         ("env.env", "size=3", "config.env.env is 'size=3'; expected a list"),
         ("env.env", [3], r"config.env.env\[0\] is 3; expected str"),
         ("seeds", 0, "--seeds must be at least 1"),
+        ("seed", 2**31, "--seed must be at least 0, and all seeds below 2\\^31, not 2147483648"),
+        ("learn.learning_rate", -1.0, "--learning-rate must be a number of at least 0, not -1"),
+        ("learn.entropy_bonus", math.nan, "--entropy-bonus must be a number of at least 0, not nan"),
+        ("learn.auxiliary_cost", math.inf, "--auxiliary-cost must be a number of at least 0, not inf"),
+        ("learn.discount", 2.0, "--discount must be a number from 0 to 1, not 2"),
+        ("learn.anneal_hold", 1.5, "--anneal-hold must be a number from 0 to 1, not 1.5"),
+        ("learn.beta2", 1.0, "--beta2 must be below 1"),
     ],
 )
 def test_stored_values_that_cannot_be_are_refused_by_name(path, value, message):
@@ -67,7 +75,10 @@ def test_whole_chunks_cover_the_steps():
 
 
 def test_the_learning_rate_falls_until_the_end_of_the_run_unless_said_otherwise():
-    assert RunConfig(steps=5e6).schedule.anneal_steps == 5e6
+    learn = LearnSettings(lanes=4, minibatch=4, unroll=5)
+    assert (
+        RunConfig(steps=61, chunk=3, learn=learn).schedule.anneal_steps == 120
+    )  # as many as there are in whole chunks
     assert RunConfig(steps=5e6, learn=LearnSettings(anneal_steps=1e9)).schedule.anneal_steps == 1e9
 
 

@@ -3,9 +3,8 @@
 import json
 import shutil
 import signal
-import time
+import threading
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 import jax
@@ -15,6 +14,7 @@ import pytest
 
 from foresight import files
 from foresight.errors import ForesightError
+from foresight.experiments import loop
 from foresight.experiments.checkpoints import read_checkpoint, steps_in
 from foresight.experiments.loop import SaveOptions, strengthen, train_in_chunks
 from foresight.experiments.metrics import read_metrics
@@ -112,17 +112,39 @@ def test_a_signal_saves_what_was_done_and_says_how_to_go_on(tmp_path):
     assert load_weights(tmp_path).step == 9
 
 
-def test_chunks_that_take_long_are_told_of_once(tmp_path, monkeypatch):
-    said, now = [], [0.0]
-    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+@pytest.mark.parametrize(("ahead", "first"), [(False, 3), (True, 0)])
+def test_a_chunk_that_takes_long_is_told_of_once_and_while_it_runs_unless_it_compiles(
+    tmp_path, monkeypatch, ahead, first
+):
+    said, told = [], threading.Event()
+    monkeypatch.setattr(loop, "SLOW", 0.01)
 
-    def chunk(state, seconds):
-        now[0] += 60.0 if int(state.updates) == 0 else seconds  # the first one compiles
+    def say(sentence):
+        said.append(sentence)
+        told.set()
+
+    def chunk(state):
+        if int(state.updates) == first:
+            assert told.wait(60)
         return toy.chunk(state)
 
-    for seconds in (9.0, 11.0):
-        train(tmp_path / str(seconds), functions={"chunk": partial(chunk, seconds=seconds)}, say=said.append)
-    assert said == ["a chunk takes 11 s, and a signal is obeyed after it: smaller chunks save sooner"]
+    train(tmp_path, functions={"chunk": chunk}, say=say, compile_chunk=(lambda state: chunk) if ahead else None)
+    assert said == ["a chunk takes more than 0 s, and a signal is obeyed after it: smaller chunks save sooner"]
+
+
+def test_a_signal_in_the_first_chunk_is_obeyed_after_it_where_that_was_compiled_ahead(tmp_path):
+    def chunk(state):
+        signal.raise_signal(signal.SIGINT)
+        return toy.chunk(state)
+
+    outcome = train(tmp_path, compile_chunk=lambda state: chunk)
+    assert (outcome.updates, outcome.exit_code) == (3, 130)
+    assert load_weights(tmp_path).step == 3
+
+
+def test_nothing_is_compiled_for_a_run_that_is_done(tmp_path):
+    train(tmp_path)
+    assert train(tmp_path, compile_chunk=lambda state: pytest.fail("compiled")).updates == 12
 
 
 def spoiled(at: int, spoil: Callable) -> Callable:

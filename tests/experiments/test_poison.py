@@ -57,9 +57,9 @@ def with_gradient(weights, more):
 with_gradient.defvjp(lambda weights, more: (weights, more), lambda more, gradient: (gradient + more, jnp.zeros(())))
 
 
-def poisoned_loss(net, env, played, settings):
+def poisoned_loss(net, env, played, settings, left):
     net = eqx.tree_at(lambda net: net.weights, net, with_gradient(net.weights, env.poison.gradient))
-    return loss(net, env, played, settings)
+    return loss(net, env, played, settings, left)
 
 
 def poisoned_round(settings, state, poison):

@@ -10,7 +10,7 @@ from foresight.errors import ForesightError
 from foresight.learning.loss import loss
 from foresight.learning.rollout import begin, unroll
 from foresight.learning.settings import LearnSettings
-from foresight.learning.train import begin_training, improve, minibatches, optimiser, train
+from foresight.learning.train import begin_training, improve, learning_rate, minibatches, optimiser, train
 from tests.learning.toys import Corridor, Running
 
 SMALL = LearnSettings(lanes=16, unroll=8, minibatch=4, learning_rate=3e-2, anneal_steps=1e9, max_gradient_norm=1.0)
@@ -171,6 +171,13 @@ def test_the_entropy_bonus_and_the_logits_cost_fall_by_the_same_factor_each_step
         learner, (value, parts, _) = step(learner, one)
         rest = parts.policy + settings.value_cost * parts.value + settings.head_weights_cost * parts.head_weights
         np.testing.assert_allclose(value - rest, share * (0.1 * parts.logits - 0.3 * parts.entropy), atol=1e-5)
+
+
+def test_the_learning_rate_stays_then_falls_in_a_line_and_never_beyond_its_end():
+    settings = replace(SMALL, learning_rate=4e-4, anneal_steps=32.0 * 31_360, anneal_hold=0.7)
+    rates = np.asarray(jax.jit(jax.vmap(learning_rate(settings)))(jnp.arange(31_361)))
+    np.testing.assert_allclose(rates[[0, 21_952, 26_656, 31_360]], [4e-4, 4e-4, 2e-4, 0], rtol=1e-4, atol=1e-10)
+    assert rates.min() == 0
 
 
 def test_settings_that_do_not_fit_are_refused_by_name():

@@ -18,9 +18,10 @@ from foresight.levels import LevelSet, open_set, read_set, write_set
 from foresight.levels.archives import kind_of
 from foresight.levels.fetch import ARCHIVE, fetch
 from foresight.levels.generate import generate
+from foresight.levels.naming import find_set
 from foresight.levels.operations import dedupe, subset
-from foresight.levels.packed import SUFFIX
-from foresight.levels.sources import Source, read_source
+from foresight.levels.packed import SUFFIX, is_packed
+from foresight.levels.sources import Source, exists, read_source
 from foresight.levels.text import count_of
 
 Set = Annotated[str, Positional, arg(metavar="SRC")]
@@ -46,6 +47,18 @@ def report(written: dict[Path, LevelSet], as_json: bool, more: dict[str, Any] | 
         return
     for path, levels in written.items():
         print(f"{levels.name:<20} {line_of(summary_of(levels))}  {path}")
+
+
+def check_destination(destination: Path, source: Path | None = None) -> None:
+    """Refuse to write over what the levels come from, or over a file that is no packed set."""
+    if not exists(destination) or destination.is_dir():
+        return
+    if source and destination.samefile(source):
+        raise ForesightError(f"{destination} is what the levels are read from: give DST another name")
+    if not destination.is_file() or not is_packed(destination):
+        raise ForesightError(
+            f"{destination} is there and is no packed level set: give DST another name, or remove that file first"
+        )
 
 
 def write_one(levels: LevelSet, destination: Path, as_json: bool, more: dict[str, Any] | None = None) -> None:
@@ -76,6 +89,8 @@ class Import:
                 Path(self.source), skip_bad=self.skip_bad, progress=lambda levels: bar.advance(bar.task_ids[0], levels)
             )
         written = self.placed(content)
+        for path in written:
+            check_destination(path, Path(self.source))
         for path, levels in written.items():
             write_set(levels, path)
         faults = content.faults
@@ -121,6 +136,7 @@ class Subset:
         """Take, write and report."""
         if self.seed is not None and self.seed < 0:
             raise ForesightError(f"--seed {self.seed}, expected 0 or more")
+        check_destination(self.destination, find_set(self.source))
         levels = subset(open_set(self.source), self.count, self.seed, self.destination.stem)
         write_one(levels, self.destination, self.json)
 
@@ -138,6 +154,7 @@ class Dedupe:
 
     def run(self) -> None:
         """Drop, write and report."""
+        check_destination(self.destination, find_set(self.source))
         levels = open_set(self.source)
         kept = dedupe(levels, self.symmetries, self.destination.stem)
         removed = len(levels) - len(kept)
@@ -188,6 +205,7 @@ class Generate:
     def run(self) -> None:
         """Generate, write and report."""
         boxes = self.box_range()
+        check_destination(self.destination)
         with progress_bar("levels", self.count) as bar:
             made = generate(
                 self.count,

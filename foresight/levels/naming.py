@@ -32,17 +32,23 @@ def named_sets() -> dict[str, Path]:
     return shipped | cached
 
 
-def open_set(name: str | Path) -> LevelSet:
-    """The level set that `name` stands for; an existing file or folder goes before a cached name."""
+def find_set(name: str | Path) -> Path:
+    """The file or folder that `name` stands for; one that exists goes before a cached name."""
     path = Path(name)
-    if str(name).startswith(BUILTIN) or not exists(path):
-        named = named_sets()
-        if str(name) not in named:
-            raise LevelError(
-                f"no level set '{name}': expected a packed file, a text file, folder or archive of levels,"
-                f" or one of {', '.join(named) or 'the built-in sets'} (see `foresight levels list`)"
-            )
-        return read_set(named[str(name)])
+    if not str(name).startswith(BUILTIN) and exists(path):
+        return path
+    named = named_sets()
+    if str(name) not in named:
+        raise LevelError(
+            f"no level set '{name}': expected a packed file, a text file, folder or archive of levels,"
+            f" or one of {', '.join(named) or 'the built-in sets'} (see `foresight levels list`)"
+        )
+    return named[str(name)]
+
+
+def open_set(name: str | Path) -> LevelSet:
+    """The level set that `name` stands for."""
+    path = find_set(name)
     if path.is_file() and (path.suffix == SUFFIX or is_packed(path)):
         return read_set(path)
     return one_set(path, read_source(path))

@@ -192,6 +192,39 @@ def test_dedupe_drops_repeats(output, here):
     assert read_set("once.levels").digest == levels(SMALL).digest
 
 
+def test_no_command_writes_over_its_source(error, output, here):
+    before = (here / "small.txt").read_bytes()
+    (here / "linked.txt").symlink_to(here / "small.txt")
+    for arguments in [["import"], ["dedupe"], ["subset", "--count", 1]]:
+        command, *more = arguments
+        for destination in ("small.txt", "linked.txt", here / "small.txt"):
+            message = error(command, "small.txt", destination, *more)
+            assert f"{destination} is what the levels are read from: give DST another name" in message
+    assert (here / "small.txt").read_bytes() == before
+    output("import", "small.txt", "cache/levels/mine.levels")
+    assert "mine.levels is what the levels are read from" in error("dedupe", "mine", "cache/levels/mine.levels")
+
+
+def test_no_command_writes_over_a_file_that_is_no_packed_set(error, here):
+    (here / "notes.levels").write_text("not levels")
+    (here / "packed").mkdir()
+    (here / "packed" / "hard.levels").write_text("not levels")
+    told = "is there and is no packed level set: give DST another name, or remove that file first"
+    assert f"notes.levels {told}" in error("import", "small.txt", "notes.levels")
+    assert f"notes.levels {told}" in error("dedupe", "small.txt", "notes.levels")
+    assert f"notes.levels {told}" in error("subset", "small.txt", "notes.levels", "--count", 1)
+    assert f"notes.levels {told}" in error("generate", "notes.levels", "--count", 1)
+    assert f"packed/hard.levels {told}" in error("import", "tree", "packed")
+    assert sorted(path.name for path in (here / "packed").iterdir()) == ["hard.levels"]
+    assert (here / "notes.levels").read_text() == (here / "packed" / "hard.levels").read_text() == "not levels"
+
+
+def test_a_packed_set_may_be_written_anew(output):
+    output("import", "tree/hard", "mine.levels")
+    output("subset", "tree/hard", "mine.levels", "--count", 2)
+    assert len(read_set("mine.levels")) == 2
+
+
 def test_overlap_counts_common_levels(output, here):
     (here / "mirrored.txt").write_text("#####\n#.$@#\n#####")
     assert output("overlap", "tree/hard", "tree/unfiltered/train").startswith("5 levels in common")

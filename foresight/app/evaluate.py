@@ -37,7 +37,8 @@ class Evaluate:
     model: Annotated[str, Positional, arg(metavar="MODEL")]
     """whose weights"""
     levels: str | None = None
-    """the set of levels to play (sokoban); those trained on where none is named"""
+    """the set of levels to play (sokoban); without it those trained on, or builtin/test for a shipped agent
+    where those are not here"""
     think: str = "0"
     """thinking steps before the first action; several settings with commas between, as 0,1,2,4,8,10"""
     greedy: Flag = False
@@ -125,7 +126,7 @@ def about(agent: "Agent", options: Evaluate) -> dict[str, Any]:
     return {
         "model": str(agent.source),
         "domain": agent.config.domain,
-        "set": (options.levels or agent.config.env.levels) if agent.config.domain == "sokoban" else None,
+        "set": agent.levels,
         "trained_steps": agent.frames,
         "cap": options.cap or usual_cap(agent),
         "greedy": not options.sample,

@@ -33,7 +33,8 @@ class Watch:
     model: Annotated[str, Positional, arg(metavar="MODEL")]
     """whose weights"""
     levels: str | None = None
-    """the set of levels to choose from (sokoban); those trained on where none is named"""
+    """the set of levels to choose from (sokoban); without it those trained on, or builtin/test for a shipped agent
+    where those are not here"""
     index: int | None = None
     """which level; the first one that the agent solves where none is named"""
     think: int = 0

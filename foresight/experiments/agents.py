@@ -16,12 +16,16 @@ from foresight.errors import ForesightError
 from foresight.experiments.arrays import Arrays, encode, fill, to_arrays
 from foresight.experiments.build import build_any, net_shape
 from foresight.experiments.config import RunConfig, from_json
+from foresight.experiments.loop import say_on_stderr
 from foresight.experiments.weights import Weights, load_weights
 from foresight.files import write_whole
 from foresight.learning.train import TrainState
+from foresight.levels import LevelError
+from foresight.levels.naming import find_set
 from foresight.nets.base import Net
 
 SUFFIX = ".safetensors"
+TEST_SET = "builtin/test"
 SHIPPED = Path(str(files("foresight"))) / "agents"  # trained agents that come with the package
 
 
@@ -34,6 +38,7 @@ class Agent(NamedTuple):
     seed: int
     step: int  # rounds trained
     source: Path
+    levels: str | None = None  # the set of levels that `env` plays, in Sokoban
 
     @property
     def frames(self) -> int:
@@ -60,14 +65,30 @@ def find_model(model: str | Path) -> Path:
 def load_agents(model: str | Path, levels: str | None = None, best: bool = False) -> list[Agent]:
     """The agents of a run folder, a checkpoint, a file or a shipped name, one for each seed trained together.
 
-    They come with their domain on `levels`, or on those they were trained on.
+    They come with their domain on `levels`, or on their usual ones.
     """
-    weights = load_weights(find_model(model), best)
+    path = find_model(model)
+    weights = load_weights(path, best)
     config = config_of(weights)
     if levels is not None and config.domain != "sokoban":
         raise ForesightError(f"{model} plays {config.domain}, which makes its own levels: --levels is for sokoban")
+    if config.domain == "sokoban":
+        levels = levels or usual_levels(path, config)
     env = build_any(config, levels)
-    return [agent_of_seed(weights, config, env, index) for index in range(config.seeds)]
+    return [agent_of_seed(weights, config, env, index)._replace(levels=levels) for index in range(config.seeds)]
+
+
+def usual_levels(path: Path, config: RunConfig) -> str:
+    """The levels an agent was trained on; for a shipped agent whose are not on this machine, the built-in test set."""
+    trained_on = config.env.levels
+    try:
+        find_set(trained_on)
+    except LevelError:
+        if path.parent != SHIPPED:
+            raise
+        say_on_stderr(f"{trained_on} is not here: playing {TEST_SET} (--levels names another set)")
+        return TEST_SET
+    return trained_on
 
 
 def config_of(weights: Weights) -> RunConfig:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from foresight.levels.cells import LevelError
 from foresight.levels.packed import SUFFIX, is_packed, read_set
+from foresight.levels.published import BOXOBAN
 from foresight.levels.sets import LevelSet
 from foresight.levels.sources import exists, one_set, read_source
 
@@ -39,6 +40,11 @@ def find_set(name: str | Path) -> Path:
         return path
     named = named_sets()
     if str(name) not in named:
+        if str(name) in BOXOBAN:
+            raise LevelError(
+                f"no level set '{name}' on this machine yet: `foresight levels fetch` downloads the published Boxoban"
+                f" levels; or take a built-in set, such as --levels {BUILTIN}train or --levels {BUILTIN}test"
+            )
         raise LevelError(
             f"no level set '{name}': expected a packed file, a text file, folder or archive of levels,"
             f" or one of {', '.join(named) or 'the built-in sets'} (see `foresight levels list`)"

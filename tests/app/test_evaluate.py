@@ -41,6 +41,13 @@ def test_there_is_an_entry_for_each_seed_and_thinking_setting(model, capsys):
         assert (row["cap"], row["greedy"]) == (20, True)
 
 
+def test_the_report_names_the_set_that_was_played(model, capsys, monkeypatch, tmp_path):
+    other = write_levels(tmp_path)
+    assert {row["set"] for row in report(capsys, model, "--levels", other)} == {other}
+    monkeypatch.setattr("foresight.experiments.agents.usual_levels", lambda path, config: other)
+    assert {row["set"] for row in report(capsys, model)} == {other}
+
+
 def test_limit_plays_the_first_levels_only(model, capsys):
     assert [row["levels"] for row in report(capsys, model, "--limit", "3")] == [3, 3]
 

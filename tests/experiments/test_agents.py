@@ -1,5 +1,7 @@
 """Agents from run folders, files and shipped names, made without training: weights are written as a run writes them."""
 
+from pathlib import Path
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -13,7 +15,8 @@ from foresight.experiments.build import build_env, build_net
 from foresight.experiments.config import EnvSettings, NetSettings, RunConfig
 from foresight.files import write_whole
 from foresight.learning.train import TrainState
-from tests.app.small_runs import use_linear_networks, write_levels
+from foresight.levels import LevelError, naming, write_set
+from tests.app.small_runs import LEVELS, use_linear_networks, write_levels
 
 
 @pytest.fixture
@@ -76,6 +79,37 @@ def test_an_agent_stored_in_half_the_bytes_is_the_same_but_for_rounding(tmp_path
     numbers = sum(leaf.size for leaf in jax.tree.leaves(agent.net))
     sizes = [(tmp_path / f"{name}.safetensors").stat().st_size for name in ("whole", "half")]
     assert sizes[0] - sizes[1] == pytest.approx(2 * numbers, abs=64)
+
+
+@pytest.fixture
+def unseen_levels(tmp_path, monkeypatch):
+    """Makes drawn levels the built-in test set, with nothing in the cache folder."""
+    monkeypatch.setenv("FORESIGHT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(naming, "builtin_folder", lambda: tmp_path / "builtin")
+    write_set(LEVELS, tmp_path / "builtin" / "test.levels")
+
+
+def test_a_shipped_agent_plays_the_built_in_test_set_where_its_own_levels_are_not_here(
+    tmp_path, config, unseen_levels, monkeypatch, capsys
+):
+    monkeypatch.setattr(agents, "SHIPPED", tmp_path / "shipped")
+    write_weights(tmp_path / "shipped" / "planner.safetensors", config)
+    assert load_agents("planner")[0].levels == config.env.levels
+    assert capsys.readouterr().err == ""
+    Path(config.env.levels).unlink()
+    planner = load_agents("planner")[0]
+    assert (planner.levels, planner.env.level_count) == ("builtin/test", 4)
+    assert planner.config == config
+    assert f"{config.env.levels} is not here: playing builtin/test" in capsys.readouterr().err
+    with pytest.raises(LevelError, match="no level set 'elsewhere'"):
+        load_agents("planner", "elsewhere")
+
+
+def test_an_agent_of_the_users_plays_no_other_levels_than_its_own(tmp_path, config, unseen_levels):
+    write_weights(tmp_path / "a.safetensors", config)
+    Path(config.env.levels).unlink()
+    with pytest.raises(LevelError, match="no level set"):
+        load_agents(tmp_path / "a.safetensors")
 
 
 def test_a_shipped_agent_is_found_by_its_name_unless_a_path_has_it(tmp_path, config, monkeypatch):

@@ -4,6 +4,7 @@ import pytest
 
 from foresight.levels import LevelError, open_set, write_set
 from foresight.levels import naming as names
+from foresight.levels.fetch import BOXOBAN
 from tests.levels.drawings import SMALL, WITH_EVERY_SYMBOL, levels
 
 
@@ -73,6 +74,12 @@ def test_an_unknown_name_lists_those_that_exist(small, tmp_path):
     write_set(small, tmp_path / "builtin" / "tiny.levels")
     with pytest.raises(LevelError, match="or one of builtin/tiny "):
         open_set("tiny")
+
+
+@pytest.mark.parametrize("name", BOXOBAN)
+def test_a_published_set_that_is_not_here_is_refused_with_where_to_get_it(name):
+    with pytest.raises(LevelError, match=rf"no level set '{name}'.*`foresight levels fetch`.*--levels builtin/"):
+        open_set(name)
 
 
 def test_the_cache_folder_follows_the_users_settings(monkeypatch):

@@ -23,7 +23,7 @@ def modules_imported(tree: ast.AST) -> Iterator[str]:
 def upward_imports(package: Path) -> Iterator[str]:
     for path in sorted(package.rglob("*.py")):
         here = path.relative_to(package).parts[0].removesuffix(".py")
-        if here == "__init__":
+        if here in ("__init__", "__main__"):
             continue
         for module in modules_imported(ast.parse(path.read_text())):
             parts = module.split(".")

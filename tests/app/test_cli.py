@@ -36,6 +36,14 @@ def test_the_version_is_the_packages(capsys):
     assert capsys.readouterr().out == f"foresight {__version__}\n"
 
 
+def test_the_package_runs_as_a_module():
+    words = [sys.executable, "-m", "foresight"]
+    told = subprocess.run([*words, "--version"], capture_output=True, text=True, timeout=60, check=False)
+    assert (told.returncode, told.stdout) == (0, f"foresight {__version__}\n")
+    wrong = subprocess.run([*words, "bogus"], capture_output=True, text=True, timeout=60, check=False)
+    assert (wrong.returncode, wrong.stderr.startswith("foresight: unknown command 'bogus'")) == (2, True)
+
+
 def test_help_names_every_command_and_gives_an_example(capsys):
     assert status_of(["--help"]) == 0
     text = capsys.readouterr().out

@@ -25,6 +25,7 @@ def summary_of(levels: LevelSet) -> dict[str, Any]:
         "count": len(levels),
         "size": f"{levels.height}x{levels.width}",
         "boxes": levels.boxes,
+        "boxes_min": levels.boxes_min,
         "digest": levels.digest,
         "source": levels.source,
     }
@@ -32,8 +33,13 @@ def summary_of(levels: LevelSet) -> dict[str, Any]:
 
 def line_of(summary: dict[str, Any]) -> str:
     """Count, size and boxes of a set, in columns."""
-    boxes = count_of(summary["boxes"], "box")
-    return f"{count_of(summary['count'], 'level'):>16}  {summary['size']:>5}  {boxes}"
+    return f"{count_of(summary['count'], 'level'):>16}  {summary['size']:>5}  {boxes_of(summary)}"
+
+
+def boxes_of(summary: dict[str, Any]) -> str:
+    """How many boxes the levels of a set have, as 4 boxes or 1 to 2 boxes."""
+    fewest, most = summary["boxes_min"], summary["boxes"]
+    return f"{'' if fewest == most else f'{fewest} to '}{count_of(most, 'box')}"
 
 
 def print_json(document: Any) -> None:
@@ -53,14 +59,13 @@ class Info:
     def run(self) -> None:
         """Print the report."""
         levels = open_set(self.set)
-        measured = statistics(levels)
+        summary, measured = summary_of(levels), statistics(levels)
         if self.json:
-            print_json(summary_of(levels) | {"height": levels.height, "width": levels.width} | measured._asdict())
+            print_json(summary | {"height": levels.height, "width": levels.width} | measured._asdict())
             return
-        boxes = "" if measured.boxes_min == levels.boxes else f"{measured.boxes_min} to "
         print(
             f"{levels.name}: {count_of(len(levels), 'level')} of {levels.height}x{levels.width} cells,"
-            f" {boxes}{count_of(levels.boxes, 'box')}\n"
+            f" {boxes_of(summary)}\n"
             f"  from         {levels.source}\n"
             f"  digest       {levels.digest}\n"
             f"  wall share   {measured.wall_share:.4f}\n"
@@ -85,6 +90,8 @@ class Show:
 
     def run(self) -> None:
         """Print or paint the level."""
+        if self.png and self.png.suffix.lower() != ".png":
+            raise ForesightError(f"--png {self.png}: expected a name that ends in .png")
         levels = open_set(self.set)
         if not 0 <= self.index < len(levels):
             raise ForesightError(f"{self.set} has no level {self.index}, expected 0 to {len(levels) - 1}")

@@ -70,6 +70,11 @@ class LevelSet:
         return self._positions(0, self.boxes)
 
     @property
+    def boxes_min(self) -> int:
+        """The smallest number of boxes in any level."""
+        return int((self.box_cells < self.inner).sum(1).min())
+
+    @property
     def target_cells(self) -> np.ndarray:
         """Positions [N, K] of the targets, ascending, unused slots last."""
         return self._positions(self.boxes, self.boxes)

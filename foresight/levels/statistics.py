@@ -34,7 +34,7 @@ def statistics(levels: LevelSet) -> Statistics:
         free_max=int(free.max()),
         reachable_mean=float(reachable.mean()),
         reachable_median=float(np.median(reachable)),
-        boxes_min=int((levels.box_cells < levels.inner).sum(1).min()),
+        boxes_min=levels.boxes_min,
     )
 
 

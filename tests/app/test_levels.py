@@ -12,6 +12,7 @@ from foresight.levels import naming, open_set, read_set, write_set
 from foresight.levels.boxoban import format_boxoban
 from tests.levels.drawings import SMALL, levels, random_cells
 
+TWO_BOXES = ("#####", "#*+$#", "#####")
 BOARDS = random_cells(np.random.default_rng(0), 30, 10, 10, 4)
 
 
@@ -167,6 +168,12 @@ def test_a_picture_of_absurd_size_is_refused(error):
     assert "--scale 1000, expected 1 to 256" in error("show", "small.txt", 0, "--png", "x.png", "--scale", 1000)
 
 
+@pytest.mark.parametrize("name", ["level.jpg", "level", "level.png.txt"])
+def test_a_picture_is_written_under_the_name_of_a_png_file_only(error, here, name):
+    assert f"--png {name}: expected a name that ends in .png" in error("show", "small.txt", 0, "--png", name)
+    assert not (here / name).exists()
+
+
 def test_subset_takes_the_first_levels_or_draws_by_seed(output):
     output("subset", "tree/hard", "first.levels", "--count", 5)
     output("subset", "tree/hard", "drawn.levels", "--count", 5, "--seed", 7)
@@ -244,6 +251,17 @@ def test_list_shows_what_is_built_in_and_cached(output, here, monkeypatch):
     rows = {row["name"]: row for row in json.loads(output("list", "--json"))}
     assert (rows["builtin/tiny"]["count"], rows["hard"]["size"]) == (1, "3x5")
     assert "fault" in rows["cut"]
+
+
+def test_the_fewest_and_the_most_boxes_of_a_set_are_told(output, here):
+    write_set(levels(SMALL, TWO_BOXES), here / "cache" / "levels" / "mixed.levels")
+    write_set(levels(TWO_BOXES), here / "cache" / "levels" / "two.levels")
+    lines = {line.split()[0]: line.split("  ")[-1] for line in output("list").splitlines()}
+    assert (lines["mixed"], lines["two"]) == ("1 to 2 boxes", "2 boxes")
+    rows = {row["name"]: (row["boxes_min"], row["boxes"]) for row in json.loads(output("list", "--json"))}
+    assert (rows["mixed"], rows["two"]) == ((1, 2), (2, 2))
+    assert " 1 to 2 boxes  copy.levels" in output("dedupe", "mixed", "copy.levels")
+    assert "3x5 cells, 1 to 2 boxes\n" in output("info", "mixed")
 
 
 def test_generate_writes_a_set(output):

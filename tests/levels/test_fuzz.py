@@ -1,4 +1,4 @@
-"""Bar R8: whatever the bytes, the same levels as an independent second parser, or an error that says where."""
+"""Whatever the bytes, the same levels as an independent second parser, or an error that says where."""
 
 import os
 import random

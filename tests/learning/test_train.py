@@ -174,9 +174,12 @@ def test_the_entropy_bonus_and_the_logits_cost_fall_by_the_same_factor_each_step
 
 
 def test_the_learning_rate_stays_then_falls_in_a_line_and_never_beyond_its_end():
-    settings = replace(SMALL, learning_rate=4e-4, anneal_steps=32.0 * 31_360, anneal_hold=0.7)
-    rates = np.asarray(jax.jit(jax.vmap(learning_rate(settings)))(jnp.arange(31_361)))
-    np.testing.assert_allclose(rates[[0, 21_952, 26_656, 31_360]], [4e-4, 4e-4, 2e-4, 0], rtol=1e-4, atol=1e-10)
+    """Of 161 steps that fall, compiled code takes the last one to -7e-12 if nobody looks."""
+    settings = replace(SMALL, learning_rate=4e-4, anneal_steps=32.0 * 322, anneal_hold=0.5)
+    rates = np.asarray(jax.jit(jax.vmap(learning_rate(settings)))(jnp.arange(330)))
+    np.testing.assert_allclose(
+        rates[[0, 161, 242, 322, 329]], [4e-4, 4e-4, 4e-4 * 80 / 161, 0, 0], rtol=1e-4, atol=1e-10
+    )
     assert rates.min() == 0
 
 

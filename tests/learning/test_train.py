@@ -4,6 +4,7 @@ from functools import partial
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 import pytest
 
 from foresight.errors import ForesightError
@@ -173,14 +174,16 @@ def test_the_entropy_bonus_and_the_logits_cost_fall_by_the_same_factor_each_step
         np.testing.assert_allclose(value - rest, share * (0.1 * parts.logits - 0.3 * parts.entropy), atol=1e-5)
 
 
-def test_the_learning_rate_stays_then_falls_in_a_line_and_never_beyond_its_end():
-    """Of 161 steps that fall, compiled code takes the last one to -7e-12 if nobody looks."""
-    settings = replace(SMALL, learning_rate=4e-4, anneal_steps=32.0 * 322, anneal_hold=0.5)
-    rates = np.asarray(jax.jit(jax.vmap(learning_rate(settings)))(jnp.arange(330)))
-    np.testing.assert_allclose(
-        rates[[0, 161, 242, 322, 329]], [4e-4, 4e-4, 4e-4 * 80 / 161, 0, 0], rtol=1e-4, atol=1e-10
-    )
-    assert rates.min() == 0
+def test_the_learning_rate_stays_and_then_falls_in_a_line():
+    settings = replace(SMALL, learning_rate=4e-4, anneal_steps=32.0 * 200, anneal_hold=0.5)
+    rates = [float(learning_rate(settings)(count)) for count in (0, 100, 150, 200, 210)]
+    np.testing.assert_allclose(rates, [4e-4, 4e-4, 2e-4, 0, 0], rtol=1e-5, atol=1e-10)
+
+
+def test_rounding_does_not_take_the_learning_rate_beyond_its_end(monkeypatch):
+    """Optimised code gives -7e-12 for the last of 161 steps, tests' code does not."""
+    monkeypatch.setattr(optax, "polynomial_schedule", lambda *numbers, **more: lambda count: jnp.float32(-7e-12))
+    assert learning_rate(SMALL)(161) == 0
 
 
 def test_settings_that_do_not_fit_are_refused_by_name():

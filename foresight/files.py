@@ -1,5 +1,6 @@
 """Writing files so that they exist whole or not at all, whatever happens in between."""
 
+import errno
 import os
 import shutil
 import stat
@@ -46,6 +47,21 @@ def write_whole(path: Path, content: Chunks) -> None:
         raise cannot("write", path, error) from error
     finally:
         discard(temporary)
+
+
+def check_writable(path: Path) -> None:
+    """Refuse a path at which `write_whole` would fail, before there is anything to write; nothing is left there."""
+    try:
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        folder = next(folder for folder in path.absolute().parents if folder.exists())
+        temporary = temporary_name(folder / path.name)
+        try:
+            write_synced(temporary, b"")
+        finally:
+            discard(temporary)
+    except OSError as error:
+        raise cannot("write", path, error) from error
 
 
 def write_whole_folder(folder: Path, contents: Mapping[str, Chunks]) -> None:

@@ -10,6 +10,7 @@ from foresight import files
 from foresight.errors import ForesightError
 from foresight.files import (
     Journal,
+    check_writable,
     discard_leftovers,
     remove_whole_folder,
     temporary_name,
@@ -63,6 +64,17 @@ def test_a_write_that_the_system_takes_in_parts_is_complete(tmp_path, monkeypatc
     monkeypatch.setattr(files, "disk", Slow())
     write_whole(tmp_path / "file", b"piece by piece")
     assert (tmp_path / "file").read_bytes() == b"piece by piece"
+
+
+def test_whether_a_file_can_be_written_is_known_beforehand_and_leaves_nothing(tmp_path):
+    (tmp_path / "file").write_bytes(b"old")
+    check_writable(tmp_path / "file")
+    check_writable(tmp_path / "new" / "folder" / "file")
+    for path in (tmp_path, tmp_path / "file" / "below", tmp_path / ("n" * 300)):
+        with pytest.raises(ForesightError, match=f"cannot write {path}: "):
+            check_writable(path)
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+    assert (tmp_path / "file").read_bytes() == b"old"
 
 
 def test_a_folder_appears_with_all_its_files_or_not_at_all(tmp_path, monkeypatch):

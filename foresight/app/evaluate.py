@@ -58,7 +58,7 @@ class Evaluate:
     json: Flag = False
     """print one JSON document: a list, with one entry for each seed and thinking setting"""
     out: Path | None = None
-    """write what happened on every level or in every episode to this file, .npz or .jsonl"""
+    """write what happened on every level or in every episode to this file, .npz or .jsonl; replaces an earlier one"""
 
     def __post_init__(self) -> None:
         if self.greedy and self.sample:
@@ -82,10 +82,10 @@ def main(arguments: list[str]) -> None:
     options = tyro.cli(Evaluate, args=arguments, prog="foresight evaluate", description=EXAMPLES)
     from foresight.experiments.agents import load_agents
     from foresight.experiments.evaluate import level_count
-    from foresight.experiments.level_records import Pass, check_suffix, write_level_records
+    from foresight.experiments.level_records import Pass, check_out, write_level_records
 
     if options.out:
-        check_suffix(options.out)
+        check_out(options.out)
     thinking = options.thinking
     agents = load_agents(options.model, options.levels, options.best)
     levels, rows, passes = level_count(agents[0], options.limit), [], []
@@ -97,10 +97,10 @@ def main(arguments: list[str]) -> None:
             passes.append(Pass(agent.seed, think, evaluation.record))
         if not options.json:
             print(format_row(rows[-1]), flush=True)
-    if options.out:
-        write_level_records(options.out, passes, about(agents[0], options))
     if options.json:
-        print(json.dumps(rows, indent=1))
+        print(json.dumps(rows, indent=1), flush=True)
+    if options.out:  # last: should it fail, the results are there
+        write_level_records(options.out, passes, about(agents[0], options))
 
 
 def evaluations(

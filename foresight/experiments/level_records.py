@@ -2,6 +2,7 @@
 
 import io
 import json
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,9 +11,11 @@ import numpy as np
 
 from foresight.errors import ForesightError
 from foresight.evaluation.solve import Record
-from foresight.files import write_whole
+from foresight.experiments.arrays import parse_json
+from foresight.files import cannot, check_writable, write_whole
 
 SUFFIXES = (".npz", ".jsonl")
+LINE_LIMIT = 2**20  # bytes of a first line; ours are a few hundred
 
 
 class Pass(NamedTuple):
@@ -23,10 +26,35 @@ class Pass(NamedTuple):
     record: Record
 
 
+def check_out(path: Path) -> None:
+    """Refuse a file that records cannot be written to, or that holds something else; so before anything is played."""
+    check_suffix(path)
+    check_writable(path)
+    if path.is_file() and not is_record(path):
+        raise ForesightError(
+            f"--out {path}: there is a file already, and not one that `foresight evaluate --out` wrote: choose another"
+        )
+
+
 def check_suffix(path: Path) -> None:
     """Refuse a file name that says no format we write."""
     if path.suffix not in SUFFIXES:
         raise ForesightError(f"--out {path}: expected a name that ends in {' or '.join(SUFFIXES)}")
+
+
+def is_record(path: Path) -> bool:
+    """True for a file that `write_level_records` wrote under such a name, as far as its beginning tells."""
+    try:
+        if path.suffix == ".npz":
+            with zipfile.ZipFile(path) as archive:
+                return {"about.npy", "think.npy"} <= set(archive.namelist())
+        with path.open("rb") as file:
+            first = parse_json(file.readline(LINE_LIMIT))
+        return isinstance(first, dict) and list(first) == ["about"]
+    except zipfile.BadZipFile:
+        return False
+    except OSError as error:
+        raise cannot("read", path, error) from error
 
 
 def write_level_records(path: Path, passes: list[Pass], about: dict[str, Any]) -> None:

@@ -128,6 +128,50 @@ def test_what_cannot_be_asked_is_refused_by_name(model, capsys, words, message):
     assert told.out == ""
 
 
+@pytest.mark.parametrize("place", ["/proc/played.npz", "{tmp}/file/played.npz", "{tmp}/folder.npz"])
+def test_a_place_that_cannot_be_written_is_refused_before_anything_is_played(model, tmp_path, capsys, place):
+    (tmp_path / "file").touch()
+    (tmp_path / "folder.npz").mkdir()
+    out = place.format(tmp=tmp_path)
+    assert status_of(["evaluate", model, "--cap", "20", "--json", "--out", out]) == 2
+    told = capsys.readouterr()
+    assert f"foresight: cannot write {out}: " in told.err
+    assert told.out == ""
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder.npz"]
+
+
+@pytest.mark.parametrize("name", ["metrics.jsonl", "empty.jsonl", "arrays.npz", "text.npz"])
+def test_a_file_that_is_no_earlier_result_is_not_overwritten(model, tmp_path, capsys, name):
+    (tmp_path / "metrics.jsonl").write_text('{"update": 1, "solved": 0.5}\n')
+    (tmp_path / "empty.jsonl").touch()
+    (tmp_path / "text.npz").write_text("not an archive")
+    np.savez(tmp_path / "arrays.npz", solved=np.zeros(3))
+    before = (tmp_path / name).read_bytes()
+    assert status_of(["evaluate", model, "--cap", "20", "--out", str(tmp_path / name)]) == 2
+    assert f"--out {tmp_path / name}: there is a file already, and not one that `foresight" in capsys.readouterr().err
+    assert (tmp_path / name).read_bytes() == before
+
+
+@pytest.mark.parametrize("name", ["played.npz", "played.jsonl"])
+def test_an_earlier_result_is_replaced(model, tmp_path, name):
+    out = tmp_path / "new" / "folder" / name
+    assert status_of(["evaluate", model, "--cap", "20", "--limit", "2", "--out", str(out)]) == 0
+    before = out.read_bytes()
+    assert status_of(["evaluate", model, "--cap", "20", "--limit", "3", "--out", str(out)]) == 0
+    assert out.read_bytes() != before
+
+
+def test_results_are_printed_although_the_file_cannot_be_written_in_the_end(model, tmp_path, capsys, monkeypatch):
+    def fail(*_):
+        raise ForesightError("cannot write: the disk is full by now")
+
+    monkeypatch.setattr("foresight.experiments.level_records.write_whole", fail)
+    assert status_of(["evaluate", model, "--cap", "20", "--json", "--out", str(tmp_path / "played.npz")]) == 2
+    told = capsys.readouterr()
+    assert len(json.loads(told.out)) == 2
+    assert "the disk is full by now" in told.err
+
+
 def test_a_model_that_is_not_there_is_refused(capsys):
     assert status_of(["evaluate", "nobody"]) == 2
     assert "there is no 'nobody': expected a run folder" in capsys.readouterr().err

@@ -26,15 +26,44 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit with its status: 0 done, 2 unusable input, 130 interrupted."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        sys.exit(run(arguments))
+        try:
+            sys.exit(run(arguments))
+        finally:
+            flush_output()  # while a failure can still be told
     except ForesightError as error:
         print(f"foresight: {error}", file=sys.stderr)
         sys.exit(2)
     except KeyboardInterrupt:
         sys.exit(130)
     except BrokenPipeError:  # the reader of our output has gone, as with `| head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        drop_output()
         sys.exit(0)
+    except OSError as error:
+        if can_write_output():  # then it came from elsewhere, and we do not know from where
+            raise
+        drop_output()
+        print(f"foresight: cannot write standard output: {error.strerror or error}", file=sys.stderr)
+        sys.exit(2)
+
+
+def flush_output() -> None:
+    """Write out what has been printed so far."""
+    if sys.stdout is not None:  # as it is where there is no standard output
+        sys.stdout.flush()
+
+
+def can_write_output() -> bool:
+    """False where standard output takes nothing, as on a full disk."""
+    try:
+        print(end=" ", flush=True)
+    except OSError:
+        return False
+    return True
+
+
+def drop_output() -> None:
+    """Let whatever is still printed vanish."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def run(arguments: list[str]) -> int | None:

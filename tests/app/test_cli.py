@@ -2,11 +2,12 @@ import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
 from foresight import __version__
-from foresight.app.cli import COMMANDS
+from foresight.app.cli import COMMANDS, main
 from tests.app.small_runs import modules_of, status_of
 
 COMMAND = [sys.executable, "-c", "from foresight.app.cli import main; main()"]
@@ -65,9 +66,41 @@ def test_an_unknown_command_or_option_exits_2_without_a_traceback(arguments):
     assert "Traceback" not in result.stderr
 
 
-def test_a_reader_that_goes_away_is_no_error():
+def run_into(stdout, unbuffered: str, *arguments: str) -> tuple[int, str]:
+    """Exit status and errors of a command whose output goes to `stdout`, all at the end or at once."""
+    result = subprocess.run(
+        [*COMMAND, *arguments],
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+        env=os.environ | {"PYTHONUNBUFFERED": unbuffered},
+    )
+    return result.returncode, result.stderr
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("words", ["--help", "levels show --help"])
+def test_a_reader_that_goes_away_is_no_error(unbuffered, words):
     reading, writing = os.pipe()
     os.close(reading)
     with os.fdopen(writing, "w") as closed:
-        result = subprocess.run([*COMMAND, "--help"], stdout=closed, stderr=subprocess.PIPE, check=False)
-    assert (result.returncode, result.stderr) == (0, b"")
+        assert run_into(closed, unbuffered, *words.split()) == (0, "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("words", ["--help", "levels show --help"])
+def test_output_that_has_no_room_is_an_error_of_one_line(unbuffered, words):
+    with open("/dev/full", "w") as full:
+        status, told = run_into(full, unbuffered, *words.split())
+    assert (status, told) == (2, "foresight: cannot write standard output: No space left on device\n")
+
+
+def test_other_errors_of_the_system_are_not_taken_for_it(monkeypatch):
+    def fail(arguments):
+        raise OSError(5, "a disk of no concern to the output")
+
+    monkeypatch.setattr("foresight.app.cli.run", fail)
+    with pytest.raises(OSError, match="of no concern"):
+        main([])

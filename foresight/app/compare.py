@@ -1,6 +1,7 @@
 """`foresight compare`: what runs came to, side by side in a table."""
 
 import json
+import math
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -25,7 +26,7 @@ examples:
 class Compare:
     """What to put side by side."""
 
-    runs: Annotated[tuple[str, ...], Positional, arg(metavar="RUN ...")]
+    runs: Annotated[tuple[str, ...], Positional, arg(metavar="RUN ...", help_behavior_hint="(required)")]
     """run folders, each as RUN or LABEL=RUN"""
     field: str | None = None
     """which number of metrics.jsonl; solved, or score where nothing is"""
@@ -37,6 +38,9 @@ class Compare:
     def __post_init__(self) -> None:
         if not self.runs:
             raise ForesightError("which runs? give at least one run folder")
+        for steps in self.at:
+            if not 0 <= steps < math.inf:
+                raise ForesightError(f"--at must be numbers of steps such as 1e6, not {steps}")
 
 
 def main(arguments: list[str]) -> None:

@@ -29,7 +29,7 @@ examples:
 class Plot:
     """What to draw."""
 
-    runs: Annotated[tuple[str, ...], Positional, arg(metavar="RUN ...")]
+    runs: Annotated[tuple[str, ...], Positional, arg(metavar="RUN ...", help_behavior_hint="(required)")]
     """run folders, each as RUN or LABEL=RUN"""
     out: Path = Path("learning.png")
     """the picture to write; its suffix says the format"""

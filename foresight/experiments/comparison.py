@@ -26,7 +26,7 @@ class Row(NamedTuple):
     seeds: int
     steps: int
     first: float  # of the first record
-    at: dict[float, float | None]  # at each step asked for, smoothed; None beyond the end
+    at: dict[float, float | None]  # at each step asked for, smoothed; None before all have begun and beyond the end
     last: float  # smoothed
     tested: float | None  # of the evaluations that lie in the run folders
     tested_on: int | None  # levels or episodes of each
@@ -41,7 +41,7 @@ def compare(
 ) -> Row:
     """The row of one label: its seeds' curves and the entries of their evaluations."""
     smoothed = band([smooth(curve, usual_window(curves)) for curve in curves])
-    end = smoothed.steps[-1]
+    begin, end = max(curve.steps[0] for curve in curves), smoothed.steps[-1]
     key = "solved_percent" if field == "solved" else "score_mean"
     results = [test[key] / (100 if field == "solved" else 1) for test in tests if key in test]
     return Row(
@@ -51,7 +51,10 @@ def compare(
         seeds=len(curves),
         steps=int(end),
         first=float(np.mean([curve.values[0] for curve in curves])),
-        at={steps: float(np.interp(steps, smoothed.steps, smoothed.mean)) if steps <= end else None for steps in at},
+        at={
+            steps: float(np.interp(steps, smoothed.steps, smoothed.mean)) if begin <= steps <= end else None
+            for steps in at
+        },
         last=float(smoothed.mean[-1]),
         tested=float(np.mean(results)) if results else None,
         tested_on=tests[0].get("levels", tests[0].get("episodes")) if results else None,

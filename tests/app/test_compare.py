@@ -93,6 +93,27 @@ def test_an_evaluation_that_is_none_is_refused(tmp_path, capsys, content):
     assert "evaluation.json is not what `foresight evaluate --json` prints" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("steps", ["-1", "nan", "inf"])
+def test_what_is_no_number_of_steps_is_refused(tmp_path, capsys, steps):
+    run = write_run(tmp_path / "vin", VIN, 0.1)
+    assert status_of(["compare", run, f"--at={steps}"]) == 2
+    assert "--at must be numbers of steps such as 1e6, not" in capsys.readouterr().err
+
+
+def test_before_the_first_record_and_after_the_last_nothing_is_told(tmp_path, capsys):
+    run = write_run(tmp_path / "vin", VIN, 0.1, records=6)
+    (row,) = rows_of(capsys, run, "--at", "0", "999", "1000", "6000", "6001")
+    assert [at["value"] for at in row["at"]] == [None, None, pytest.approx(0.1), pytest.approx(0.6), None]
+
+
+def test_before_the_first_record_of_the_last_run_to_begin_nothing_is_told(tmp_path, capsys):
+    early, late = (write_run(tmp_path / name, VIN, 0.1) for name in ("early", "late"))
+    metrics = tmp_path / "late" / "metrics.jsonl"
+    metrics.write_text("".join(metrics.read_text().splitlines(keepends=True)[1:]))
+    (row,) = rows_of(capsys, early, late, "--at", "1000", "2000")
+    assert [at["value"] for at in row["at"]] == [None, pytest.approx(0.2)]
+
+
 def test_no_run_at_all_is_refused(capsys):
     assert status_of(["compare"]) == 2
     assert "give at least one run folder" in capsys.readouterr().err
@@ -100,4 +121,6 @@ def test_no_run_at_all_is_refused(capsys):
 
 def test_help_shows_examples(capsys):
     assert status_of(["compare", "--help"]) == 0
-    assert "foresight compare runs/drc runs/vin runs/cnn" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "foresight compare runs/drc runs/vin runs/cnn" in told
+    assert "each as RUN or LABEL=RUN (required)" in " ".join(told.split())

@@ -35,7 +35,7 @@ def main(arguments: list[str]) -> None:
     options = tyro.cli(BenchProfile, args=arguments, prog="foresight bench profile")
     if options.top < 1:
         raise ForesightError(f"--top must be at least 1, not {options.top}")
-    case = parse_case(options.case) if options.case else usual_cases()[0]
+    case = parse_case(options.case, "--case") if options.case else usual_cases()[0]
     # A few rounds are enough: a trace holds a million events at most.
     frames = options.frames if options.frames is not None else usual_frames() // 4
     document = profile(case, base_config(), frames, say)

@@ -5,6 +5,7 @@ and prints the same JSON document as `foresight bench envs --json`.
 """
 
 import json
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -52,8 +53,8 @@ def measure_all(
     for name in domains:
         if name not in DOMAINS:
             raise ForesightError(f"unknown domain '{name}'; there are: {', '.join(DOMAINS)}")
-    if any(batch < 1 for batch in batches) or seconds <= 0:
-        raise ForesightError("batch sizes and seconds must be positive")
+    if any(batch < 1 for batch in batches) or not 0 < seconds < math.inf:
+        raise ForesightError("batch sizes and seconds must be positive numbers")
     sokoban_levels = open_set(levels)
     for name in domains or DOMAINS:
         for batch in batches or default_batches():

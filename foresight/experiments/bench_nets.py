@@ -81,7 +81,11 @@ def pairs(kinds: Sequence[str] = (), domains: Sequence[str] = ()) -> list[Pair]:
     for name, known in [*((k, KINDS) for k in kinds), *((d, DOMAINS) for d in domains)]:
         if name not in known:
             raise ForesightError(f"'{name}' is not known; there are: {', '.join(known)}")
-    return [(kind, domain) for kind in kinds or KINDS for domain in domains or DOMAINS if exists(kind, domain)]
+    found = [(kind, domain) for kind in kinds or KINDS for domain in domains or DOMAINS if exists(kind, domain)]
+    if not found:
+        asked = f"--nets {' '.join(kinds)} --domains {' '.join(domains)}"
+        raise ForesightError(f"{asked}: there is no such network for the domain")
+    return found
 
 
 def exists(kind: str, domain: str) -> bool:
@@ -263,8 +267,8 @@ def measure(
 
     After `budget` seconds none is begun. `options` are for the compiler, and named in the rows.
     """
-    if unroll < 1 or seconds <= 0 or budget <= 0 or any(batch < 1 for batch in batches):
-        raise ForesightError("batch sizes, the unroll, the seconds and the budget must be positive")
+    if unroll < 1 or not 0 < seconds < math.inf or not budget > 0 or any(batch < 1 for batch in batches):
+        raise ForesightError("batch sizes, the unroll, the seconds and the budget must be positive numbers")
     check_options(options)
     begin, dtype = time.monotonic(), dtype or default_dtype()
     there = {(row.net, row.domain, row.batch, row.unroll, row.dtype) for row in known}

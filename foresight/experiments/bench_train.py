@@ -49,11 +49,11 @@ class Case:
         return replace(base, seeds=self.seeds, chunk=rounds, net=net, learn=learn)
 
 
-def parse_case(text: str) -> Case:
+def parse_case(text: str, option: str = "--cases") -> Case:
     """A case as the command line writes it, `path:levels:minibatch:unroll:seeds` such as cuda:256:32:20:1."""
     path, *numbers = text.split(":")
     if path not in PATHS or len(numbers) != 4 or not all(number.isdecimal() and int(number) for number in numbers):
-        raise ForesightError(f"--cases {text}: expected path:levels:minibatch:unroll:seeds such as cuda:256:32:20:1")
+        raise ForesightError(f"{option} {text}: expected path:levels:minibatch:unroll:seeds such as cuda:256:32:20:1")
     return Case(path, *(int(number) for number in numbers))
 
 

@@ -1,3 +1,5 @@
+import math
+
 import jax
 import numpy as np
 import pytest
@@ -48,6 +50,12 @@ def test_an_unknown_domain_or_a_senseless_batch_is_refused():
         next(measure_all(("chess",)))
     with pytest.raises(ForesightError, match="must be positive"):
         next(measure_all(("sokoban",), (0,)))
+
+
+@pytest.mark.parametrize("seconds", [0, math.nan, math.inf])
+def test_seconds_that_say_no_time_are_refused(seconds):
+    with pytest.raises(ForesightError, match="seconds must be positive"):
+        next(measure_all(("sokoban",), (1,), seconds=seconds))
 
 
 def test_the_plain_python_version_plays_by_the_rules():

@@ -1,6 +1,7 @@
 """The bench of the networks, at sizes that take no time."""
 
 import json
+import math
 
 import jax
 import numpy as np
@@ -228,6 +229,19 @@ def test_programs_are_let_go_when_a_network_has_been_measured(small_nets):
 def test_what_cannot_be_measured_is_refused():
     with pytest.raises(ForesightError, match="must be positive"):
         list(measure([("drc", "sokoban")], (0,)))
+
+
+@pytest.mark.parametrize("times", [{"seconds": math.nan}, {"seconds": math.inf}, {"budget": math.nan}])
+def test_seconds_and_a_budget_that_say_no_time_are_refused(small_nets, times):
+    with pytest.raises(ForesightError, match="the seconds and the budget must be positive"):
+        list(measure([], (1,), **times))
+
+
+def test_networks_that_no_domain_has_are_refused(capsys):
+    assert status_of("bench nets --nets cnn resnet --domains atari".split()) == 2
+    told = capsys.readouterr()
+    assert "--nets cnn resnet --domains atari: there is no such network for the domain" in told.err
+    assert told.out == ""
 
 
 def test_the_command_prints_a_table(capsys, pretended):

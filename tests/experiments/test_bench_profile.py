@@ -159,7 +159,7 @@ def test_the_command_profiles_a_real_program(tmp_path, capsys, small):
 
 def test_what_cannot_be_profiled_is_refused(capsys):
     for words, message in [
-        ("--case cuda:256:32:20", "--cases cuda:256:32:20: expected path:levels:minibatch:unroll:seeds"),
+        ("--case cuda:256:32:20", "--case cuda:256:32:20: expected path:levels:minibatch:unroll:seeds"),
         ("--case gpu:256:32:20:1", "such as cuda:256:32:20:1"),
         ("--top 0", "--top must be at least 1"),
         ("--case cuda:4:2:3:1", "cannot profile cuda:4:2:3:1: the CUDA core cannot run"),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import tyro
 from tyro.conf import FlagCreatePairsOff, Positional, arg
 
+from foresight.app.checks import check_count
 from foresight.app.progress import counting_bar
 from foresight.errors import ForesightError
 
@@ -64,16 +65,17 @@ class Evaluate:
         if self.greedy and self.sample:
             raise ForesightError("--greedy and --sample exclude each other: give one of them")
         for name in ("cap", "limit", "batch"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise ForesightError(f"--{name} must be at least 1, not {value}")
+            check_count(name, getattr(self, name))
+        check_count("seed", self.seed, least=0)
 
     @property
     def thinking(self) -> list[int]:
         """The thinking settings to try."""
         words = self.think.split(",")
-        if not all(word.strip().isdecimal() for word in words):
+        if not all(word.strip().isdecimal() and len(word) < 100 for word in words):
             raise ForesightError(f"--think {self.think}: expected numbers such as 4 or 0,1,2,4,8,10")
+        for word in words:
+            check_count("think", int(word), least=0)
         return [int(word) for word in words]
 
 
@@ -81,7 +83,7 @@ def main(arguments: list[str]) -> None:
     """Evaluate and report."""
     options = tyro.cli(Evaluate, args=arguments, prog="foresight evaluate", description=EXAMPLES)
     from foresight.experiments.agents import load_agents
-    from foresight.experiments.evaluate import level_count
+    from foresight.experiments.evaluate import check_moves, level_count, usual_cap
     from foresight.experiments.level_records import Pass, check_out, write_level_records
 
     if options.out:
@@ -89,6 +91,7 @@ def main(arguments: list[str]) -> None:
     thinking = options.thinking
     agents = load_agents(options.model, options.levels, options.best)
     levels, rows, passes = level_count(agents[0], options.limit), [], []
+    check_moves(levels, options.cap or usual_cap(agents[0]))
     if not options.json:
         print(SCORE_HEADING if agents[0].config.is_scored else SOLVED_HEADING)
     for agent, think, evaluation in evaluations(agents, thinking, levels, options):

@@ -11,6 +11,7 @@ import numpy as np
 import tyro
 from tyro.conf import FlagCreatePairsOff, Positional, arg
 
+from foresight.app.checks import check_count
 from foresight.errors import ForesightError
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ EXAMPLE = """Let a trained agent play one level, and watch it.
 MODEL is a run folder, a checkpoint folder, a .safetensors file, or the name of a shipped agent.
 
 example: foresight watch drc33-20m --levels builtin/test --index 7 --gif solved.gif"""
+TRIED = 32  # levels, of which the first one solved is shown
 CELL = 24  # pixels of the animation's side of a cell
 FRAME_SECONDS = 0.07  # of an Atari step, which is four frames of a sixtieth
 
@@ -36,15 +38,19 @@ class Watch:
     """the set of levels to choose from (sokoban); without it those trained on, or builtin/test for a shipped agent
     where those are not here"""
     index: int | None = None
-    """which level; the first one that the agent solves where none is named"""
+    """which level; where none is named, the first one that the agent solves among the first 32, or the first if none"""
     think: int = 0
     """how often the agent may look before its first move"""
-    cap: int = 120
-    """steps after which the agent has failed"""
+    cap: int | None = None
+    """steps after which the agent has failed; 120, or training's longest where that is longer (of Atari 120 always)"""
     gif: Path | None = None
     """write an animation to this file"""
     quiet: FlagCreatePairsOff[bool] = False
     """do not play in the terminal"""
+
+    def __post_init__(self) -> None:
+        check_count("cap", self.cap)
+        check_count("think", self.think, least=0)
 
 
 def main(arguments: list[str]) -> None:
@@ -63,20 +69,28 @@ def main(arguments: list[str]) -> None:
     seen = replay(agent.env, level, record.actions[0], jax.random.key(0))
     if sys.stdout.isatty() and not options.quiet:
         show_in_terminal(agent.env.name, seen)
-    verdict = "solved" if record.solved[0] else "not solved"
-    print(f"level {level}: {verdict} in {record.steps[0]} steps, score {record.score[0]:.2f}")
+    print(f"level {level}: {format_outcome(record, agent.config.is_scored)}")
     if options.gif:
         write_animation(agent.env.name, seen, options.gif)
         print(f"animation in {options.gif}")
 
 
+def format_outcome(record: "Record", is_scored: bool) -> str:
+    """How the one level of a record went; in some domains nothing is ever solved."""
+    steps, score = record.steps[0], record.score[0]
+    if is_scored:
+        return f"score {score:.2f} in {steps} steps"
+    return f"{'solved' if record.solved[0] else 'not solved'} in {steps} steps, score {score:.2f}"
+
+
 def watch_episode(agent: "Agent", options: Watch) -> None:
     """Play an episode of a game on the host, up to the cap; its pictures can be had as an animation alone."""
     from foresight.evaluation.solve import PlaySettings
-    from foresight.experiments.evaluate import evaluate_episodes
+    from foresight.experiments.evaluate import PAPER_CAP, evaluate_episodes
 
     seen, number = [], options.index or 0
-    settings = PlaySettings(options.cap, options.think)
+    check_count("index", number, least=0)
+    settings = PlaySettings(options.cap or PAPER_CAP, options.think)
     record = evaluate_episodes(agent, settings, 1, number, 1, lambda finished: None, seen.append).record
     print(f"{agent.env.name}, episode {number}: score {record.score[0]:g} in {record.steps[0]} steps")
     if options.gif:
@@ -87,15 +101,18 @@ def watch_episode(agent: "Agent", options: Watch) -> None:
 
 
 def choose_level(agent: "Agent", options: Watch) -> tuple[int, "Record"]:
-    """The level asked for, or the first one solved; and how it was played."""
+    """The level asked for, or the first one solved of a few; and how it was played."""
     import jax
 
     from foresight.evaluation.solve import PlaySettings, solve
+    from foresight.experiments.evaluate import check_moves, usual_cap
 
-    settings, count = PlaySettings(options.cap, options.think), agent.env.level_count
+    settings, count = PlaySettings(options.cap or usual_cap(agent), options.think), agent.env.level_count
     if options.index is not None and count is not None and not 0 <= options.index < count:
         raise ForesightError(f"--index {options.index}: there are {count} levels, numbered from 0")
-    candidates = np.arange(min(count or 32, 32)) if options.index is None else np.array([options.index])
+    check_count("index", options.index, least=0)
+    candidates = np.arange(min(count or TRIED, TRIED)) if options.index is None else np.array([options.index])
+    check_moves(len(candidates), settings.cap)
     record = solve(agent.env, agent.net, candidates, settings, jax.random.key(0), len(candidates))
     chosen = int(np.argmax(record.solved))
     return int(candidates[chosen]), jax.tree.map(lambda x: x[chosen : chosen + 1], record)

@@ -18,6 +18,7 @@ from foresight.experiments.build import build_host_env
 BATCH = {"cpu": 64, "gpu": 4096}  # levels side by side: measured to be near the fastest on each
 HOST_BATCH = 16  # games of the host side by side; more would leave many idle while the longest episode ends
 PAPER_CAP = 120  # steps
+MOST_MOVES = 2**31 - 1  # of all levels together; each is a byte of a record
 
 
 class Evaluation(NamedTuple):
@@ -77,6 +78,15 @@ def level_count(agent: Agent, limit: int | None) -> int:
         what = "goes on" if agent.config.is_on_host else "makes levels"
         raise ForesightError(f"{agent.env.name} {what} without end: say how many to play with --limit")
     return min(count for count in (there, limit) if count is not None)
+
+
+def check_moves(levels: int, cap: int) -> None:
+    """Refuse to keep more moves than can be held."""
+    if levels * cap > MOST_MOVES:
+        raise ForesightError(
+            f"{levels:,} levels of {cap:,} steps are more than {MOST_MOVES:,} moves: "
+            "give a smaller --cap, or play fewer levels"
+        )
 
 
 def usual_cap(agent: Agent) -> int:

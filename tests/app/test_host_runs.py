@@ -120,7 +120,7 @@ def test_watching_tells_how_the_episode_went(finished, capsys):
     assert status_of(["watch", str(out), "--index", "3"]) == 0
     assert "corridor, episode 3: score" in capsys.readouterr().out
     assert status_of(["watch", str(out), "--index=-1"]) == 2
-    assert "seed or number -1: expected 0 or more" in capsys.readouterr().err
+    assert "--index must be at least 0, not -1" in capsys.readouterr().err
 
 
 def test_a_network_without_a_plan_for_atari_is_refused(finished, tmp_path, capsys, monkeypatch):

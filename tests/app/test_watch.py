@@ -1,4 +1,5 @@
 import os
+import re
 import sys
 import time
 from pathlib import Path
@@ -8,15 +9,17 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from foresight.app.watch import CELL, main
+from foresight.app.watch import CELL, TRIED, main
 from foresight.envs.draw import draw
 from foresight.envs.sokoban import make
 from foresight.errors import ForesightError
 from foresight.experiments.agents import Agent, shipped_names
-from foresight.experiments.config import RunConfig
+from foresight.experiments.config import EnvSettings, RunConfig
 from foresight.nets.base import Net
+from tests.app.small_runs import status_of, use_linear_networks
 from tests.drawings import level, level_set
 from tests.envs.test_draw import decoded
+from tests.experiments.test_agents import write_weights
 
 RIGHT, LEFT = 4, 3
 UNSOLVABLE = level("######", "#$@. #", "######")
@@ -49,10 +52,11 @@ class Pacer(Net):
 def pacer_plays(monkeypatch):
     """A function after which the model of any name is a Pacer, on these boards."""
 
-    def use(*boards: np.ndarray) -> None:
+    def use(*boards: np.ndarray, caps: tuple[int, int] = (30, 120)) -> None:
         def load_agents(model, levels):
             assert (model, levels) == ("pacer", "drawn")
-            return [Agent(Pacer(jnp.zeros(1)), make(level_set(*boards)), RunConfig(), 0, 0, Path(model))]
+            config = RunConfig(env=EnvSettings(caps=caps))
+            return [Agent(Pacer(jnp.zeros(1)), make(level_set(*boards)), config, 0, 0, Path(model))]
 
         monkeypatch.setattr("foresight.experiments.agents.load_agents", load_agents)
 
@@ -96,6 +100,27 @@ def test_the_agent_may_think_first_and_has_a_step_cap(pacer_plays, capsys):
     assert capsys.readouterr().out.startswith("level 0: not solved in 3 steps")
 
 
+def test_the_usual_cap_is_that_of_evaluation(pacer_plays, capsys):
+    pacer_plays(UNSOLVABLE, caps=(10, 30))
+    watch()
+    assert capsys.readouterr().out.startswith("level 0: not solved in 120 steps")
+    pacer_plays(UNSOLVABLE, caps=(30, 130))
+    watch()
+    assert capsys.readouterr().out.startswith("level 0: not solved in 130 steps")
+
+
+def test_where_nothing_is_ever_solved_the_score_is_told(tmp_path, capsys, monkeypatch):
+    use_linear_networks(monkeypatch)
+    write_weights(tmp_path / "m.safetensors", RunConfig(domain="minipacman"))
+    main([str(tmp_path / "m.safetensors"), "--index", "2", "--cap", "4"])
+    assert re.fullmatch(r"level 2: score -?\d+\.\d\d in \d steps\n", capsys.readouterr().out)
+
+
+def test_help_says_how_many_levels_are_tried(capsys):
+    assert status_of(["watch", "--help"]) == 0
+    assert f"the first {TRIED}, or" in " ".join(capsys.readouterr().out.replace("│", " ").split())
+
+
 def test_a_terminal_shows_every_board_over_the_one_before(pacer_plays, monkeypatch, capsys):
     pacer_plays(BY_LEFT)
     slept = []
@@ -122,6 +147,26 @@ def test_an_agent_that_is_shipped_plays_a_level_it_has_never_seen(words, capsys)
 def test_a_level_that_is_not_there_is_refused(index):
     with pytest.raises(ForesightError, match=f"--index {index}: there are 1000 levels"):
         main(["drc33-20m", "--levels", "builtin/test", f"--index={index}"])
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("--cap=-3", "--cap must be at least 1, not -3"),
+        ("--cap=0", "--cap must be at least 1, not 0"),
+        ("--cap=99999999999", "--cap must be at most 2147483647"),
+        ("--cap=2147483647", "are more than 2,147,483,647 moves: give a smaller --cap"),
+        ("--think=-5", "--think must be at least 0, not -5"),
+        ("--think=99999999999999999999", "--think must be at most 2147483647"),
+        ("--index=-1", "--index must be at least 0, not -1"),
+        ("--index=99999999999", "--index must be at most 2147483647"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused_by_name(words, message, capsys):
+    assert status_of(["watch", "drc33-gridworld", words]) == 2
+    told = capsys.readouterr()
+    assert message in told.err
+    assert told.out == ""
 
 
 def test_an_agent_that_is_not_there_is_refused_with_those_that_are():

@@ -13,7 +13,7 @@ import numpy as np
 from foresight.envs.base import Env
 from foresight.envs.host import HostEnv
 from foresight.errors import ForesightError
-from foresight.experiments.arrays import Arrays, encode, fill, to_arrays
+from foresight.experiments.arrays import Arrays, encode, fill, name_leaves, to_arrays
 from foresight.experiments.build import build_any, net_shape
 from foresight.experiments.config import RunConfig, from_json
 from foresight.experiments.loop import say_on_stderr
@@ -26,6 +26,7 @@ from foresight.nets.base import Net
 
 SUFFIX = ".safetensors"
 TEST_SET = "builtin/test"
+SIDES = range(5, 41)  # of boards that a network may be made for
 SHIPPED = Path(str(files("foresight"))) / "agents"  # trained agents that come with the package
 
 
@@ -75,6 +76,7 @@ def load_agents(model: str | Path, levels: str | None = None, best: bool = False
     if config.domain == "sokoban":
         levels = levels or usual_levels(path, config)
     env = build_any(config, levels)
+    check_boards(model, weights, config, env, levels)
     return [agent_of_seed(weights, config, env, index)._replace(levels=levels) for index in range(config.seeds)]
 
 
@@ -94,6 +96,32 @@ def usual_levels(path: Path, config: RunConfig) -> str:
 def config_of(weights: Weights) -> RunConfig:
     """The settings that weights were trained with."""
     return from_json(RunConfig, weights.config, f"{weights.source}: config")
+
+
+def check_boards(
+    model: str | Path, weights: Weights, config: RunConfig, env: Env | HostEnv, levels: str | None
+) -> None:
+    """Refuse Sokoban levels of another size than the network is made for; some networks play boards of any size."""
+    if config.domain != "sokoban" or is_made_for(weights, config, env):
+        return
+    sides = (side for side in SIDES if is_made_for(weights, config, replace(env, height=side, width=side)))
+    side = next(sides, None)
+    if side is not None:  # otherwise it does not fit for another reason, which is told when it is filled
+        named = f"--levels {levels}" if levels else f"{config.env.levels}, which it was trained on,"
+        raise ForesightError(
+            f"{model} plays boards of {side}x{side}, and those of {named} are {env.height}x{env.width}: "
+            "give --levels of its size"
+        )
+
+
+def is_made_for(weights: Weights, config: RunConfig, env: Env | HostEnv) -> bool:
+    """True if the network for pictures of `env` has the shapes of the weights."""
+    try:
+        shapes = {name: leaf.shape for name, leaf in name_leaves(net_shape(for_this_device(config), env)).items()}
+    except ForesightError:
+        return False
+    seeds = 1 if config.seeds > 1 else 0  # an axis in front
+    return shapes == {name: array.shape[seeds:] for name, array in weights.arrays.items()}
 
 
 def agent_of_seed(weights: Weights, config: RunConfig, env: Env | HostEnv, index: int) -> Agent:

@@ -1,5 +1,6 @@
 """Agents from run folders, files and shipped names, made without training: weights are written as a run writes them."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import jax
@@ -17,6 +18,7 @@ from foresight.files import write_whole
 from foresight.learning.train import TrainState
 from foresight.levels import LevelError, naming, write_set
 from tests.app.small_runs import LEVELS, use_linear_networks, write_levels
+from tests.drawings import level, level_set
 
 
 @pytest.fixture
@@ -54,6 +56,24 @@ def test_seeds_trained_together_become_agents_of_their_own(tmp_path, config):
 def test_agents_stored_before_a_setting_existed_are_loaded_with_its_default(tmp_path, config):
     write_weights(tmp_path / "a.safetensors", config, without="non_finite")
     assert all(agent.config == config for agent in load_agents(tmp_path / "a.safetensors"))
+
+
+@pytest.mark.parametrize("seeds", [1, 3])
+def test_boards_of_another_size_are_refused_by_their_size(tmp_path, config, seeds):
+    square = tmp_path / "square.levels"
+    write_set(level_set(level("######", "#@$. #", "#    #", "#    #", "#    #", "######")), square)
+    trained = replace(config, seeds=seeds, env=replace(config.env, levels=str(square)))
+    write_weights(tmp_path / "a.safetensors", trained)
+    assert len(load_agents(tmp_path / "a.safetensors", str(square))) == seeds
+    with pytest.raises(ForesightError, match=r"a.safetensors plays boards of 6x6, and those of --levels .* are 3x5"):
+        load_agents(tmp_path / "a.safetensors", config.env.levels)
+
+
+def test_a_shipped_agent_says_which_boards_it_plays():
+    with pytest.raises(
+        ForesightError, match="drc33-20m plays boards of 10x10, and those of --levels builtin/tiny-test"
+    ):
+        load_agents("drc33-20m", "builtin/tiny-test")
 
 
 def test_an_exported_agent_is_the_same_alone(tmp_path, config):

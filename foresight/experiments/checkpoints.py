@@ -14,7 +14,17 @@ from types import NoneType
 from typing import Any, NamedTuple
 
 from foresight.errors import ForesightError
-from foresight.experiments.arrays import Container, decode, digests, encode, fill, key_kinds, parse_json, to_arrays
+from foresight.experiments.arrays import (
+    Container,
+    decode,
+    decode_arrays,
+    digests,
+    encode,
+    fill,
+    key_kinds,
+    parse_json,
+    to_arrays,
+)
 from foresight.files import read_at_most, remove_whole_folder, rename
 
 FORMAT = 1
@@ -114,7 +124,8 @@ def read_part(path: Path, limit: int) -> bytes:
     try:
         return read_at_most(path, limit)
     except ForesightError as error:
-        raise Damaged(f"{path} is damaged: {error}") from error
+        why = str(error).removeprefix(f"cannot read {path}: ")
+        raise Damaged(f"{path} is damaged: cannot read it: {why}") from error
 
 
 def read_file(path: Path, expected: Mapping[str, Any]) -> Container:
@@ -123,14 +134,14 @@ def read_file(path: Path, expected: Mapping[str, Any]) -> Container:
     if len(content) != expected["bytes"]:
         raise Damaged(f"{path} is damaged: {len(content)} bytes, its manifest says {expected['bytes']}")
     if sha256(content) != expected["sha256"]:
-        raise Damaged(f"{path} is damaged: {first_difference(content, path, expected['arrays'])}")
+        raise Damaged(f"{path} is damaged: {first_difference(content, expected['arrays'])}")
     return decode(content, path)
 
 
-def first_difference(content: bytes, path: Path, expected: Mapping[str, str]) -> str:
+def first_difference(content: bytes, expected: Mapping[str, str]) -> str:
     """Which part of a damaged file differs from its manifest."""
     try:
-        found = digests(decode(content, path).arrays)
+        found = digests(decode_arrays(content, "it"))
     except ForesightError as error:
         return str(error)
     changed = [name for name, digest in expected.items() if found.get(name) != digest]

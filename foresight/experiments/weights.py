@@ -31,7 +31,9 @@ class Weights(NamedTuple):
 
 
 def load_weights(
-    path: Path | str, best: bool = False, say: Callable[[str], None] = lambda text: print(text, file=sys.stderr)
+    path: Path | str,
+    best: bool = False,
+    say: Callable[[str], None] = lambda text: print(f"foresight: {text}", file=sys.stderr),
 ) -> Weights:
     """Weights and config of a run folder (its newest checkpoint, or its `best`), a checkpoint folder or a file."""
     path = Path(path)

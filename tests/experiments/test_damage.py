@@ -110,11 +110,25 @@ def test_the_message_says_which_array_differs(run_folder, tmp_path):
     content = bytearray(path.read_bytes())
     content[-1] ^= 128
     path.write_bytes(content)
-    with pytest.raises(Damaged, match=r"weights.safetensors is damaged: .*array 'kernel' does not match its digest"):
+    with pytest.raises(Damaged) as refused:
         read_checkpoint(tmp_path / "6")
+    assert str(refused.value) == f"{path} is damaged: array 'kernel' does not match its digest"
     path.write_bytes(content[:-1])
     with pytest.raises(Damaged, match=rf"is damaged: {len(content) - 1} bytes, its manifest says {len(content)}"):
         read_checkpoint(tmp_path / "6")
+
+
+def test_the_message_names_a_file_once(run_folder, tmp_path):
+    shutil.copytree(run_folder / "checkpoints" / "6", tmp_path / "6")
+    path = tmp_path / "6" / WEIGHTS
+    path.write_bytes(bytes(len(path.read_bytes())))
+    with pytest.raises(Damaged) as refused:
+        read_checkpoint(tmp_path / "6")
+    assert str(refused.value).startswith(f"{path} is damaged: it is not a readable safetensors file: ")
+    path.unlink()
+    with pytest.raises(Damaged) as refused:
+        read_checkpoint(tmp_path / "6")
+    assert str(refused.value) == f"{path} is damaged: cannot read it: No such file or directory"
 
 
 def test_a_pipe_in_the_place_of_a_file_does_not_make_us_wait(run_folder, tmp_path):
@@ -222,12 +236,13 @@ def test_metrics_cut_short_take_the_checkpoint_before_the_cut(copy):
     assert "metrics.jsonl is damaged" in said[0]
 
 
-def test_reading_weights_takes_the_previous_checkpoint_and_says_so(copy):
+def test_reading_weights_takes_the_previous_checkpoint_and_says_so(copy, capsys):
     path = copy / "checkpoints" / "6" / WEIGHTS
     path.write_bytes(path.read_bytes()[:-10])
-    said = []
-    assert load_weights(copy, say=said.append).step == 3
-    assert "6/weights.safetensors is damaged" in said[0]
+    assert load_weights(copy).step == 3
+    told = capsys.readouterr().err
+    assert told.startswith(f"foresight: {path} is damaged: ")
+    assert told.endswith(f"; using {copy / 'checkpoints' / '3'}\n")
     shutil.rmtree(copy / "checkpoints" / "3")
     with pytest.raises(ForesightError, match=r"has no good checkpoint: .*6/weights.safetensors is damaged"):
         load_weights(copy)

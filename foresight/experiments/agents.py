@@ -107,9 +107,8 @@ def check_boards(
     sides = (side for side in SIDES if is_made_for(weights, config, replace(env, height=side, width=side)))
     side = next(sides, None)
     if side is not None:  # otherwise it does not fit for another reason, which is told when it is filled
-        named = f"--levels {levels}" if levels else f"{config.env.levels}, which it was trained on,"
         raise ForesightError(
-            f"{model} plays boards of {side}x{side}, and those of {named} are {env.height}x{env.width}: "
+            f"{model} plays boards of {side}x{side}, and those of {levels} are {env.height}x{env.width}: "
             "give --levels of its size"
         )
 

@@ -65,13 +65,13 @@ def test_boards_of_another_size_are_refused_by_their_size(tmp_path, config, seed
     trained = replace(config, seeds=seeds, env=replace(config.env, levels=str(square)))
     write_weights(tmp_path / "a.safetensors", trained)
     assert len(load_agents(tmp_path / "a.safetensors", str(square))) == seeds
-    with pytest.raises(ForesightError, match=r"a.safetensors plays boards of 6x6, and those of --levels .* are 3x5"):
+    with pytest.raises(ForesightError, match=r"a.safetensors plays boards of 6x6, and those of .* are 3x5"):
         load_agents(tmp_path / "a.safetensors", config.env.levels)
 
 
 def test_a_shipped_agent_says_which_boards_it_plays():
     with pytest.raises(
-        ForesightError, match="drc33-20m plays boards of 10x10, and those of --levels builtin/tiny-test"
+        ForesightError, match="drc33-20m plays boards of 10x10, and those of builtin/tiny-test"
     ):
         load_agents("drc33-20m", "builtin/tiny-test")
 

@@ -44,6 +44,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
         drop_output()
         print(f"foresight: cannot write standard output: {error.strerror or error}", file=sys.stderr)
         sys.exit(2)
+    except (MemoryError, RuntimeError) as error:
+        if not is_out_of_memory(error):
+            raise
+        print(
+            "foresight: out of memory: less at a time (--lanes, --seeds, --minibatch, --batch) needs less",
+            file=sys.stderr,
+        )
+        sys.exit(2)
+
+
+def is_out_of_memory(error: Exception) -> bool:
+    """Whether Python has no memory left, or the device, whose errors are RuntimeErrors with a code in front."""
+    return isinstance(error, MemoryError) or "RESOURCE_EXHAUSTED" in str(error)
 
 
 def flush_output() -> None:

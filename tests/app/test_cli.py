@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from foresight import __version__
+from foresight.app import cli
 from foresight.app.cli import COMMANDS, main
 from tests.app.small_runs import modules_of, status_of
 
@@ -104,3 +105,24 @@ def test_other_errors_of_the_system_are_not_taken_for_it(monkeypatch):
     monkeypatch.setattr("foresight.app.cli.run", fail)
     with pytest.raises(OSError, match="of no concern"):
         main([])
+
+
+@pytest.mark.parametrize(
+    "error", [MemoryError(), RuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating 9 bytes.")]
+)
+def test_too_little_memory_is_told_in_one_line(error, monkeypatch, capsys):
+    def exhausted(arguments):
+        raise error
+
+    monkeypatch.setattr(cli, "run", exhausted)
+    assert status_of(["train"]) == 2
+    assert capsys.readouterr().err.startswith("foresight: out of memory: less at a time (--lanes")
+
+
+def test_other_errors_of_the_device_are_not_hidden(monkeypatch):
+    def broken(arguments):
+        raise RuntimeError("INTERNAL: no")
+
+    monkeypatch.setattr(cli, "run", broken)
+    with pytest.raises(RuntimeError, match="INTERNAL"):
+        main(["train"])

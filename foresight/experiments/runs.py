@@ -46,7 +46,7 @@ def read_run(place: Path) -> Run:
         raise ForesightError(f"{place} is not a run folder: it has no config.json")
     stored = parse_json(read_at_most(path, CONFIG_LIMIT))
     if stored is None:
-        raise ForesightError(f"{path} is damaged: it is not JSON")
+        raise ForesightError(f"{path} is damaged or not from foresight: it is not JSON")
     if not isinstance(stored, dict) or not isinstance(stored.get("config"), dict) or "run" not in stored:
         raise ForesightError(f"{path} is damaged or not from foresight: it has no 'run' and 'config'")
     if stored.get("format") != FORMAT:

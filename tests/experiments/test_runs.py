@@ -137,10 +137,14 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path):
         read_run(tmp_path)
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": 1, "run": "a"}', "[" * 100_000, "\x00"])
-def test_a_config_that_is_not_ours_is_refused(tmp_path, text):
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [(text, "it is not JSON") for text in ("", '{"run": "a"', "[" * 100_000, "\x00")]
+    + [(text, "it has no 'run' and 'config'") for text in ("[]", "{}", '{"format": 1, "run": "a"}')],
+)
+def test_a_config_that_is_not_ours_is_refused(tmp_path, text, why):
     (tmp_path / "config.json").write_text(text)
-    with pytest.raises(ForesightError, match=r"config.json is damaged or not from foresight"):
+    with pytest.raises(ForesightError, match=f"config.json is damaged or not from foresight: {why}"):
         open_run(tmp_path, {})
     assert (tmp_path / "config.json").read_text() == text
 

@@ -1,6 +1,7 @@
 """`foresight plot`: learning curves of runs, with 95 % intervals over seeds."""
 
 import json
+import math
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -43,7 +44,7 @@ class Plot:
     def __post_init__(self) -> None:
         if not self.runs:
             raise ForesightError("which runs? give at least one run folder")
-        if self.window is not None and not self.window >= 0:
+        if self.window is not None and not 0 <= self.window < math.inf:
             raise ForesightError(f"--window must be a number of steps, not {self.window}")
 
 

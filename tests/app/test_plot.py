@@ -88,6 +88,7 @@ def test_what_cannot_be_drawn_is_refused_by_name(tmp_path, capsys):
         ([str(tmp_path)], "is not a run folder"),
         ([run, "--field", "wins"], "have no 'wins'; there are: solved"),
         ([run, "--window", "-1"], "--window must be a number of steps"),
+        ([run, "--window", "inf"], "--window must be a number of steps"),
         ([run, "--out", str(tmp_path / "c.docx")], "c.docx: expected a name that ends in .avif, "),
         ([run, "--out", str(tmp_path / "curves")], "curves: expected a name that ends in"),
         ([run, "--out", f"{run}/config.json/c.png"], "cannot write"),

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from foresight import __version__
-from foresight.errors import ForesightError
+from foresight.errors import ForesightError, is_out_of_memory
 
 # Each subcommand is a module foresight.app.<name> with `main(arguments)`, imported only when it is called.
 COMMANDS = {
@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         drop_output()
         print(f"foresight: cannot write standard output: {error.strerror or error}", file=sys.stderr)
         sys.exit(2)
-    except (MemoryError, RuntimeError) as error:
+    except (MemoryError, RuntimeError) as error:  # of which jax's are
         if not is_out_of_memory(error):
             raise
         print(
@@ -52,11 +52,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
             file=sys.stderr,
         )
         sys.exit(2)
-
-
-def is_out_of_memory(error: Exception) -> bool:
-    """Whether Python has no memory left, or the device, whose errors are RuntimeErrors with a code in front."""
-    return isinstance(error, MemoryError) or "RESOURCE_EXHAUSTED" in str(error)
 
 
 def flush_output() -> None:

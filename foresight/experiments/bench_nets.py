@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from foresight.errors import ForesightError
+from foresight.errors import ForesightError, is_out_of_memory
 from foresight.experiments.bench_programs import (
     TOO_LARGE,
     Options,
@@ -23,7 +23,6 @@ from foresight.experiments.bench_programs import (
     default_dtype,
     device,
     filled,
-    is_out_of_memory,
     memory_available,
     memory_needed,
     obstacle_of_memory,

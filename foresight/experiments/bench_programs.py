@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from foresight.errors import ForesightError
+from foresight.errors import ForesightError, is_out_of_memory
 from foresight.types import Memory, Trajectory
 
 Key = TypeVar("Key", bound=Hashable)
@@ -105,11 +105,6 @@ def check_options(options: Options) -> None:
         jax.jit(lambda x: x).lower(0.0).compile(compiler_options=dict(options))
     except (jax.errors.JaxRuntimeError, TypeError) as error:
         raise ForesightError(f"--compiler: {str(error).splitlines()[0]}") from error
-
-
-def is_out_of_memory(error: Exception) -> bool:
-    """Whether an error of the device or its compiler means too little memory."""
-    return "RESOURCE_EXHAUSTED" in str(error)
 
 
 def obstacle_of_memory(compiled: Any) -> str | None:

@@ -1,5 +1,7 @@
 """From a configuration to the environment and the network it names."""
 
+from typing import get_type_hints
+
 import jax
 from jax import Array
 
@@ -8,7 +10,8 @@ from foresight.envs.atari import GAMES, REPEAT, Atari
 from foresight.envs.base import Env
 from foresight.envs.host import HostEnv
 from foresight.errors import ForesightError
-from foresight.experiments.config import RunConfig, assignments
+from foresight.experiments.config import RunConfig, assignments, restored
+from foresight.nets import KINDS
 from foresight.nets import make as make_net
 from foresight.nets.base import Net
 
@@ -46,7 +49,10 @@ def build_net(config: RunConfig, env: Env | HostEnv, key: Array) -> Net:
     """The network of a run, newly initialised."""
     cells = config.domain == "sokoban" and env.view != "sprites"
     domain = "sokoban-cells" if cells else config.domain
-    return make_net(config.net.net, domain, env.picture_shape, env.actions, key, **config.net.keywords())
+    settings, hints = config.net.keywords(), get_type_hints(KINDS[config.net.net].__init__)
+    for name in settings.keys() & hints.keys():  # what is unknown is refused by `make_net`
+        restored(hints[name], settings[name], f"--net-set {name}")
+    return make_net(config.net.net, domain, env.picture_shape, env.actions, key, **settings)
 
 
 def net_shape(config: RunConfig, env: Env | HostEnv) -> Net:

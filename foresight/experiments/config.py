@@ -177,7 +177,7 @@ def restored_tuple(hint: Any, value: Any, where: str) -> tuple:
     """A list as the tuple it was: `tuple[X, ...]` of any length, others of their own."""
     kinds = typing.get_args(hint)
     endless = kinds[-1] is Ellipsis
-    if not isinstance(value, list) or not (endless or len(value) == len(kinds)):
+    if not isinstance(value, list | tuple) or not (endless or len(value) == len(kinds)):
         raise ForesightError(f"{where} is {value!r}; expected a list{'' if endless else f' of {len(kinds)}'}")
     kinds = kinds[:1] * len(value) if endless else kinds
     return tuple(restored(kind, each, f"{where}[{i}]") for i, (kind, each) in enumerate(zip(kinds, value, strict=True)))

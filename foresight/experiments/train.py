@@ -135,7 +135,7 @@ def run_training(
     if is_writer():
         say(f"training on {describe(mesh)}")
         if jax.default_backend() == "cpu" and config.net.dtype == "bfloat16":
-            say("bfloat16 is slow on a CPU: --dtype float32 takes about half the time")
+            say("bfloat16 is slow on a CPU: --dtype float32 is faster there")
     compiled = program(config, build_env(config), mesh)
     start_from(compiled.shape())  # what cannot be built or does not fit is refused before anything is written
     return train_in_chunks(

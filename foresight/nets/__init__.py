@@ -1,8 +1,6 @@
 """Networks: memory and a picture in; logits, value and memory out."""
 
 import inspect
-from types import UnionType
-from typing import Any, get_args, get_origin, get_type_hints
 
 from jax import Array
 
@@ -37,26 +35,7 @@ def make(
     unknown = [name for name in settings if name not in known]
     if unknown:
         raise ForesightError(f"'{kind}' has no setting '{unknown[0]}'; there are: {', '.join(known)}")
-    hints = get_type_hints(KINDS[kind].__init__)
-    for name, value in settings.items():
-        if not fits(hints[name], value):
-            raise ForesightError(f"the setting '{name}' of '{kind}' is {value!r}; expected {printed(hints[name])}")
     return KINDS[kind](domain, picture_shape, actions, key, **settings)
-
-
-def fits(hint: Any, value: object) -> bool:
-    """Whether a value may be given where a constructor has this type hint."""
-    if isinstance(hint, UnionType):
-        return any(fits(part, value) for part in get_args(hint))
-    if get_origin(hint) is tuple:
-        return isinstance(value, tuple) and all(fits(get_args(hint)[0], each) for each in value)
-    allowed = (int, float) if hint is float else hint
-    return isinstance(value, allowed) and (hint is bool or not isinstance(value, bool))
-
-
-def printed(hint: Any) -> str:
-    """A type hint in short."""
-    return getattr(hint, "__name__", str(hint)) if not get_args(hint) else str(hint)
 
 
 def settings_of(kind: str) -> dict[str, object]:

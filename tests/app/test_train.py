@@ -93,6 +93,9 @@ def test_settings_that_cannot_be_are_refused_by_name(words, message):
         (["--env", "gravity=1"], "no setting 'gravity'"),
         (["--net-set", "wheels=4"], "'drc' has no setting 'wheels'"),
         (["--net-set", "wheels"], "expected NAME=VALUE"),
+        (["--net-set", "hidden=x"], "--net-set hidden is 'x'; expected int"),
+        (["--net-set", "top_down=0"], "--net-set top_down is 0; expected bool"),
+        (["--net", "i2a", "--net-set", 'channels=[4,"a"]'], "--net-set channels[1] is 'a'; expected int"),
         (["--from-weights", "nobody"], "there is no 'nobody'"),
     ],
 )
@@ -113,6 +116,20 @@ def finished(tmp_path_factory):
         words = arguments(levels, folder / "run", "--seeds", "2")
         assert status_of(words) == 0
         yield folder, words
+
+
+def test_it_is_said_when_whole_chunks_take_many_more_steps_and_when_a_cpu_is_to_compute_in_bfloat16(
+    tmp_path, monkeypatch, capsys
+):
+    use_linear_networks(monkeypatch)
+    assert status_of(arguments(write_levels(tmp_path), tmp_path / "a", "--steps", "13", "--dtype", "bfloat16")) == 0
+    told = capsys.readouterr().err
+    assert "--steps 13 comes to 24: a run takes whole chunks (--chunk)" in told
+    assert "bfloat16 is slow on a CPU" in told
+    assert status_of(arguments(write_levels(tmp_path), tmp_path / "b", "--steps", "23", "--dtype", "float32")) == 0
+    told = capsys.readouterr().err
+    assert "comes to" not in told
+    assert "bfloat16" not in told
 
 
 def test_a_run_keeps_its_config_its_records_and_a_checkpoint(finished):

@@ -49,11 +49,11 @@ class LearnSettings:
     timeouts: Literal["truncate", "terminate"] = "truncate"
     """what the step cap means: `truncate` bootstraps from the critic, `terminate` ends with value 0"""
 
-    learning_rate: float = 4e-4
+    learning_rate: float = 6e-4
     """at the start"""
     anneal_steps: float = 0.0
     """environment steps after which the learning rate has fallen to `final_rate`; 0: as many as the run has"""
-    anneal_hold: float = 0.7
+    anneal_hold: float = 0.5
     """the share of those steps during which the learning rate stays where it starts"""
     anneal_power: float = 1.0
     """of the polynomial schedule; 1 is linear"""

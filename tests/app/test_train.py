@@ -154,7 +154,7 @@ def test_the_folder_alone_goes_on_with_the_stored_settings(finished, capsys):
 def test_other_settings_are_refused_and_the_run_is_left_alone(finished, capsys):
     folder, words = finished
     assert status_of([*words, "--learning-rate", "0.5"]) == 2
-    assert "'learn.learning_rate' is 0.0004 there and 0.5 here" in capsys.readouterr().err
+    assert "'learn.learning_rate' is 0.0006 there and 0.5 here" in capsys.readouterr().err
     assert len(read_metrics(folder / "run")) == 2
 
 

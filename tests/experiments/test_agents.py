@@ -10,10 +10,20 @@ import pytest
 
 from foresight.errors import ForesightError
 from foresight.experiments import agents
-from foresight.experiments.agents import export_agent, find_model, for_seeds, load_agents, shipped_names, start_from
+from foresight.experiments.agents import (
+    config_of,
+    export_agent,
+    find_model,
+    for_seeds,
+    load_agents,
+    shipped_names,
+    start_from,
+)
 from foresight.experiments.arrays import encode, to_arrays
 from foresight.experiments.build import build_env, build_net
 from foresight.experiments.config import EnvSettings, NetSettings, RunConfig
+from foresight.experiments.presets import preset
+from foresight.experiments.weights import load_weights
 from foresight.files import write_whole
 from foresight.learning.train import TrainState
 from foresight.levels import LevelError, naming, write_set
@@ -72,6 +82,13 @@ def test_boards_of_another_size_are_refused_by_their_size(tmp_path, config, seed
 def test_a_shipped_agent_says_which_boards_it_plays():
     with pytest.raises(ForesightError, match="drc33-20m plays boards of 10x10, and those of builtin/tiny-test"):
         load_agents("drc33-20m", "builtin/tiny-test")
+
+
+@pytest.mark.parametrize("name", shipped_names())
+def test_a_shipped_agent_was_trained_as_the_default_preset_trains(name):
+    trained = config_of(load_weights(find_model(name)))
+    usual = preset("default", trained.domain)
+    assert (trained.net, trained.learn, trained.env.caps) == (usual.net, usual.learn, usual.env.caps)
 
 
 def test_an_exported_agent_is_the_same_alone(tmp_path, config):

@@ -22,7 +22,7 @@ EXAMPLE = """Let a trained agent play one level, and watch it.
 
 MODEL is a run folder, a checkpoint folder, a .safetensors file, or the name of a shipped agent.
 
-example: foresight watch drc33-20m --levels builtin/test --index 7 --gif solved.gif"""
+example: foresight watch drc33-100m --levels builtin/test --index 7 --gif solved.gif"""
 TRIED = 32  # levels, of which the first one solved is shown
 CELL = 24  # pixels of the animation's side of a cell
 FRAME_SECONDS = 0.07  # of an Atari step, which is four frames of a sixtieth

@@ -136,7 +136,7 @@ def test_a_terminal_shows_every_board_over_the_one_before(pacer_plays, monkeypat
     assert capsys.readouterr().out == "level 0: solved in 4 steps, score 10.96\n"
 
 
-@pytest.mark.parametrize("words", [["drc33-20m", "--levels", "builtin/test"], ["drc33-gridworld"]])
+@pytest.mark.parametrize("words", [["drc33-100m", "--levels", "builtin/test"], ["drc33-gridworld"]])
 def test_an_agent_that_is_shipped_plays_a_level_it_has_never_seen(words, capsys):
     """The agent solves this level; it was trained on other levels than these."""
     main([*words, "--index", "0"])
@@ -146,7 +146,7 @@ def test_an_agent_that_is_shipped_plays_a_level_it_has_never_seen(words, capsys)
 @pytest.mark.parametrize("index", ["-1", "1000"])
 def test_a_level_that_is_not_there_is_refused(index):
     with pytest.raises(ForesightError, match=f"--index {index}: there are 1000 levels"):
-        main(["drc33-20m", "--levels", "builtin/test", f"--index={index}"])
+        main(["drc33-100m", "--levels", "builtin/test", f"--index={index}"])
 
 
 @pytest.mark.parametrize(
@@ -170,6 +170,6 @@ def test_what_cannot_be_asked_is_refused_by_name(words, message, capsys):
 
 
 def test_an_agent_that_is_not_there_is_refused_with_those_that_are():
-    assert "drc33-20m" in shipped_names()
-    with pytest.raises(ForesightError, match=r"no 'nobody'.*drc33-20m"):
+    assert "drc33-100m" in shipped_names()
+    with pytest.raises(ForesightError, match=r"no 'nobody'.*drc33-100m"):
         main(["nobody", "--levels", "builtin/test"])

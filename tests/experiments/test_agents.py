@@ -80,8 +80,8 @@ def test_boards_of_another_size_are_refused_by_their_size(tmp_path, config, seed
 
 
 def test_a_shipped_agent_says_which_boards_it_plays():
-    with pytest.raises(ForesightError, match="drc33-20m plays boards of 10x10, and those of builtin/tiny-test"):
-        load_agents("drc33-20m", "builtin/tiny-test")
+    with pytest.raises(ForesightError, match="drc33-100m plays boards of 10x10, and those of builtin/tiny-test"):
+        load_agents("drc33-100m", "builtin/tiny-test")
 
 
 @pytest.mark.parametrize("name", shipped_names())

@@ -14,7 +14,7 @@ run: .venv/core
 	$(BIN)/foresight evaluate runs/quick --levels builtin/tiny-test --think 0,2,4
 	$(BIN)/foresight plot runs/quick --out runs/quick.png
 	$(BIN)/foresight watch runs/quick --levels builtin/tiny-test --gif runs/solved-tiny.gif
-	@echo "An agent that was trained for 20 million steps on a GPU meets 4 boxes on levels it has never seen:"
+	@echo "An agent that was trained for 100 million steps on a GPU meets 4 boxes on levels it has never seen:"
 	$(BIN)/foresight watch drc33-100m --levels builtin/test --gif runs/solved.gif
 
 test: style units extras

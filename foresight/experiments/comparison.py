@@ -41,7 +41,7 @@ def compare(
 ) -> Row:
     """The row of one label: its seeds' curves and the entries of their evaluations."""
     smoothed = band([smooth(curve, usual_window(curves)) for curve in curves])
-    begin, end = max(curve.steps[0] for curve in curves), smoothed.steps[-1]
+    begin, end = smoothed.steps[0], smoothed.steps[-1]
     key = "solved_percent" if field == "solved" else "score_mean"
     results = [test[key] / (100 if field == "solved" else 1) for test in tests if key in test]
     return Row(

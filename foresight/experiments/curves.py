@@ -59,9 +59,15 @@ def smooth(curve: Curve, window: float) -> Curve:
 
 
 def band(curves: Sequence[Curve]) -> Band:
-    """The mean of curves as far as all of them go, at the steps of the first; Student's interval of the mean."""
-    end = min(curve.steps[-1] for curve in curves)
-    steps = curves[0].steps[curves[0].steps <= end]
+    """The mean of curves where there are all of them, at the steps of any; Student's interval of the mean."""
+    begin, end = max(curve.steps[0] for curve in curves), min(curve.steps[-1] for curve in curves)
+    if begin > end:
+        raise ForesightError(
+            "runs are pooled that have no step in common: "
+            f"one has no record before step {begin:,.0f}, another none after {end:,.0f}"
+        )
+    steps = np.unique(np.concatenate([curve.steps for curve in curves]))
+    steps = steps[(begin <= steps) & (steps <= end)]
     values = np.stack([np.interp(steps, curve.steps, curve.values) for curve in curves])  # [S, R]
     count, mean = len(curves), values.mean(axis=0)
     if count == 1:

@@ -52,10 +52,16 @@ def test_one_seed_has_a_mean_and_no_interval():
     assert np.isnan(alone.high).all()
 
 
-def test_runs_that_stopped_early_or_record_less_often_are_pooled_as_far_as_all_go():
-    pooled = band([curve([0, 1, 2, 3, 4]), curve([2, 4], step=2e6)])
-    assert pooled.steps.tolist() == [1e6, 2e6, 3e6, 4e6]
-    assert pooled.mean.tolist() == pytest.approx([1, 1.5, 2.5, 3.5])
+@pytest.mark.parametrize("order", [1, -1])
+def test_runs_that_begin_late_stop_early_or_record_less_often_are_pooled_where_all_are(order):
+    pooled = band([curve([0, 1, 2, 3, 4]), curve([2, 4], step=2e6)][::order])
+    assert pooled.steps.tolist() == [2e6, 3e6, 4e6]
+    assert pooled.mean.tolist() == pytest.approx([1.5, 2.5, 3.5])
+
+
+def test_runs_that_have_no_step_in_common_are_not_pooled():
+    with pytest.raises(ForesightError, match="one has no record before step 5,000,000, another none after 2,000,000"):
+        band([curve([0, 1]), curve([2, 4], step=5e6)])
 
 
 def test_each_run_is_smoothed_before_they_are_averaged():

@@ -11,7 +11,7 @@ import numpy as np
 from foresight.errors import ForesightError
 from foresight.experiments.build import build_any, net_shape
 from foresight.experiments.config import RunConfig
-from foresight.experiments.curves import Curve, band, smooth, usual_window
+from foresight.experiments.curves import Curve, bands, usual_window
 from foresight.files import reading
 
 EVALUATION = "evaluation.json"  # in a run folder: what `foresight evaluate RUN --json` printed
@@ -40,7 +40,7 @@ def compare(
     label: str, config: RunConfig, curves: Sequence[Curve], tests: Sequence[dict[str, Any]], field: str, at: list[float]
 ) -> Row:
     """The row of one label: its seeds' curves and the entries of their evaluations."""
-    smoothed = band([smooth(curve, usual_window(curves)) for curve in curves])
+    smoothed = bands({label: curves}, usual_window(curves))[label]
     begin, end = smoothed.steps[0], smoothed.steps[-1]
     key = "solved_percent" if field == "solved" else "score_mean"
     results = [test[key] / (100 if field == "solved" else 1) for test in tests if key in test]

@@ -58,12 +58,12 @@ def smooth(curve: Curve, window: float) -> Curve:
     return Curve(curve.steps, (total[after] - total[first]) / (after - first))
 
 
-def band(curves: Sequence[Curve]) -> Band:
+def band(curves: Sequence[Curve], label: str) -> Band:
     """The mean of curves where there are all of them, at the steps of any; Student's interval of the mean."""
     begin, end = max(curve.steps[0] for curve in curves), min(curve.steps[-1] for curve in curves)
     if begin > end:
         raise ForesightError(
-            "runs are pooled that have no step in common: "
+            f"the runs of '{label}' have no step in common: "
             f"one has no record before step {begin:,.0f}, another none after {end:,.0f}"
         )
     steps = np.unique(np.concatenate([curve.steps for curve in curves]))
@@ -79,4 +79,4 @@ def band(curves: Sequence[Curve]) -> Band:
 
 def bands(groups: Mapping[str, Sequence[Curve]], window: float) -> dict[str, Band]:
     """The smoothed mean of each group of curves."""
-    return {label: band([smooth(curve, window) for curve in curves]) for label, curves in groups.items()}
+    return {label: band([smooth(curve, window) for curve in curves], label) for label, curves in groups.items()}

@@ -39,14 +39,14 @@ def test_smoothing_never_looks_ahead_and_without_a_window_changes_nothing():
 def test_the_interval_over_seeds_is_students():
     """For five values: mean, plus and minus 2.7764 standard errors."""
     ends = np.array([1.0, 2.0, 3.0, 4.0, 5.0])
-    pooled = band([curve([0, end]) for end in ends])
+    pooled = band([curve([0, end]) for end in ends], "five")
     margin = 2.7764451052 * np.sqrt(2.5 / 5)
     assert (pooled.low[-1], pooled.mean[-1], pooled.high[-1]) == pytest.approx((3 - margin, 3, 3 + margin))
     assert (pooled.low[0], pooled.high[0], pooled.seeds) == (0, 0, 5)
 
 
 def test_one_seed_has_a_mean_and_no_interval():
-    alone = band([curve([1, 2])])
+    alone = band([curve([1, 2])], "one")
     assert alone.mean.tolist() == [1, 2]
     assert np.isnan(alone.low).all()
     assert np.isnan(alone.high).all()
@@ -54,14 +54,15 @@ def test_one_seed_has_a_mean_and_no_interval():
 
 @pytest.mark.parametrize("order", [1, -1])
 def test_runs_that_begin_late_stop_early_or_record_less_often_are_pooled_where_all_are(order):
-    pooled = band([curve([0, 1, 2, 3, 4]), curve([2, 4], step=2e6)][::order])
+    pooled = band([curve([0, 1, 2, 3, 4]), curve([2, 4], step=2e6)][::order], "two")
     assert pooled.steps.tolist() == [2e6, 3e6, 4e6]
     assert pooled.mean.tolist() == pytest.approx([1.5, 2.5, 3.5])
 
 
 def test_runs_that_have_no_step_in_common_are_not_pooled():
-    with pytest.raises(ForesightError, match="one has no record before step 5,000,000, another none after 2,000,000"):
-        band([curve([0, 1]), curve([2, 4], step=5e6)])
+    apart = {"together": [curve([0, 1])], "apart": [curve([0, 1]), curve([2, 4], step=5e6)]}
+    with pytest.raises(ForesightError, match=r"'apart' .* before step 5,000,000, another none after 2,000,000"):
+        bands(apart, 1e6)
 
 
 def test_each_run_is_smoothed_before_they_are_averaged():

@@ -36,7 +36,7 @@ class Trajectory(NamedTuple):
 
     memory: Memory  # before the first observation
     observations: Array  # uint8 [T + 1, ...], compact; the last one is for bootstrapping only
-    starts: Array  # bool [T + 1], true where an observation is the first of its episode
+    is_first: Array  # bool [T + 1], true where an observation is the first of its episode
     actions: Array  # int32 [T]
     logits: Array  # float32 [T, A], of the policy that acted
     rewards: Array  # float32 [T]

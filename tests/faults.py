@@ -1,4 +1,4 @@
-"""Disks that fail, fill up, vanish, or take the whole process with them, put in the place of `foresight.files.disk`."""
+"""Disks that fail, fill up, vanish, or take the process with them, in place of `foresight.storage.files.disk`."""
 
 import errno
 import os
@@ -7,7 +7,7 @@ import signal
 from collections.abc import Callable
 from pathlib import Path
 
-from foresight import files
+from foresight.storage import files
 
 OPERATIONS = ["open", "write", "truncate", "sync", "rename", "remove", "make_folder", "remove_folder"]
 

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 PACKAGE = Path(__file__).parent.parent / "foresight"
-ORDER = "errors files types levels envs nets learning search evaluation experiments app".split()
-NETS_MAY_IMPORT = {"types", "errors", "files", "nets"}
+ORDER = """errors types storage levels render envs nets learning search evaluation insight
+    runs analysis paper bench web app""".split()
+NETS_MAY_IMPORT = {"types", "errors", "storage", "nets"}
 
 
 def modules_imported(tree: ast.AST) -> Iterator[str]:

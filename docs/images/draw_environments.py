@@ -6,11 +6,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from foresight.app.png import write_png
 from foresight.envs import make
-from foresight.envs.base import Env
-from foresight.envs.draw import draw
-from foresight.envs.minipacman import LEVEL_NUMBERS, MiniPacman, roll_level
+from foresight.envs.env import Env
+from foresight.envs.minipacman.rules import LEVEL_NUMBERS, MiniPacman, roll_level
+from foresight.render.draw import draw
+from foresight.render.png import write_png
 
 FOLDER = Path(__file__).parent
 SCALES = {"sokoban": 24, "boxworld": 17, "minipacman": 16, "gridworld": 8}

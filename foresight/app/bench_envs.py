@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from foresight.experiments.bench_envs import WORK, Measurement, document, measure_all
-from foresight.experiments.bench_programs import device
+from foresight.bench.envs import WORK, Measurement, document, measure_all
+from foresight.bench.programs import device
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from typing import Any
 import tyro
 
 from foresight.app.bench_record import earlier_record, say, write_record
-from foresight.experiments.bench_nets import BATCHES, Measurement, measure, pairs, report, rows_of
-from foresight.experiments.config import assignments
+from foresight.bench.nets import BATCHES, Measurement, measure, pairs, report, rows_of
+from foresight.runs.config import assignments
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from typing import Any
 import tyro
 
 from foresight.app.bench_record import say, write_record
+from foresight.bench.profile import profile
+from foresight.bench.train import base_config, parse_case, usual_cases, usual_frames
 from foresight.errors import ForesightError
-from foresight.experiments.bench_profile import profile
-from foresight.experiments.bench_train import base_config, parse_case, usual_cases, usual_frames
 
 
 @dataclass(frozen=True)

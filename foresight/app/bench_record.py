@@ -8,9 +8,9 @@ from typing import Any
 
 import jax
 
+from foresight.bench.programs import device
 from foresight.errors import ForesightError
-from foresight.experiments.bench_programs import device
-from foresight.files import reading, write_whole
+from foresight.storage.files import reading, write_whole
 
 
 def say(sentence: str) -> None:

@@ -8,10 +8,10 @@ from typing import Any, Literal
 import tyro
 
 from foresight.app.bench_record import earlier_record, read_record, say, write_record
+from foresight.bench.programs import default_dtype
+from foresight.bench.scaling import measure, usual_paths, usual_sweep
+from foresight.bench.sizes import QUANTITIES, lines_of, together
 from foresight.errors import ForesightError
-from foresight.experiments.bench_programs import default_dtype
-from foresight.experiments.bench_scaling import measure, usual_paths, usual_sweep
-from foresight.experiments.bench_sizes import QUANTITIES, lines_of, together
 
 RECORD = ("device", "dtype", "base", "left_out"), ("path", *QUANTITIES, "frames_per_second")  # what a result has
 
@@ -47,7 +47,7 @@ def main(arguments: list[str]) -> None:
         document = measured(options)
     print(json.dumps(document, indent=1) if options.json else format_tables(document))
     if options.picture:  # last: should it fail, the result is there
-        from foresight.experiments.figures import plot_scaling  # needs an extra, so only where it is asked for
+        from foresight.analysis.figures import plot_scaling  # needs an extra, so only where it is asked for
 
         plot_scaling(document, options.picture)
 

@@ -8,8 +8,7 @@ from typing import Any
 import tyro
 
 from foresight.app.bench_record import earlier_record, say, write_record
-from foresight.errors import ForesightError
-from foresight.experiments.bench_train import (
+from foresight.bench.train import (
     add_stages,
     base_config,
     measure,
@@ -17,6 +16,7 @@ from foresight.experiments.bench_train import (
     usual_cases,
     usual_frames,
 )
+from foresight.errors import ForesightError
 
 COLUMNS = (
     *("path", "levels", "minibatch", "unroll", "seeds", "frames_per_second", "ms_per_update", "spread_percent"),

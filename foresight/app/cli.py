@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if not is_out_of_memory(error):
             raise
         print(
-            "foresight: out of memory: less at a time (--lanes, --seeds, --minibatch, --batch) needs less",
+            "foresight: out of memory: less at a time (--num-envs, --seeds, --minibatch, --batch) needs less",
             file=sys.stderr,
         )
         sys.exit(2)

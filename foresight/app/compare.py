@@ -46,8 +46,8 @@ class Compare:
 def main(arguments: list[str]) -> None:
     """Print the table."""
     options = tyro.cli(Compare, args=arguments, prog="foresight compare", description=EXAMPLES)
-    from foresight.experiments.comparison import compare, format_table, read_evaluation
-    from foresight.experiments.config import RunConfig, from_json
+    from foresight.analysis.comparison import compare, format_table, read_evaluation
+    from foresight.runs.config import RunConfig, from_json
 
     runs = read_labelled(options.runs)
     field = options.field or usual_field(runs)

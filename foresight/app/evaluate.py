@@ -14,8 +14,8 @@ from foresight.app.progress import counting_bar
 from foresight.errors import ForesightError
 
 if TYPE_CHECKING:
-    from foresight.experiments.agents import Agent
-    from foresight.experiments.evaluate import Evaluation
+    from foresight.runs.agents import Agent
+    from foresight.runs.evaluate import Evaluation
 
 EXAMPLES = """Play every level of a set once and count those solved; of Atari and MiniPacman, play episodes and
 tell the mean score.
@@ -48,7 +48,7 @@ class Evaluate:
     """draw actions from the policy"""
     seed: int = 0
     """what the draws depend on"""
-    cap: int | None = None
+    max_steps: int | None = None
     """steps after which a level counts as not solved; 120, or training's longest where that is longer"""
     limit: int | None = None
     """play only the first levels, so many; or so many episodes"""
@@ -82,16 +82,16 @@ class Evaluate:
 def main(arguments: list[str]) -> None:
     """Evaluate and report."""
     options = tyro.cli(Evaluate, args=arguments, prog="foresight evaluate", description=EXAMPLES)
-    from foresight.experiments.agents import load_agents
-    from foresight.experiments.evaluate import check_moves, level_count, usual_cap
-    from foresight.experiments.level_records import Pass, check_out, write_level_records
+    from foresight.runs.agents import load_agents
+    from foresight.runs.evaluate import check_moves, default_max_steps, level_count
+    from foresight.runs.level_records import Pass, check_out, write_level_records
 
     if options.out:
         check_out(options.out)
     thinking = options.thinking
     agents = load_agents(options.model, options.levels, options.best)
     levels, rows, passes = level_count(agents[0], options.limit), [], []
-    check_moves(levels, options.cap or usual_cap(agents[0]))
+    check_moves(levels, options.max_steps or default_max_steps(agents[0]))
     if not options.json:
         print(SCORE_HEADING if agents[0].config.is_scored else SOLVED_HEADING)
     for agent, think, evaluation in evaluations(agents, thinking, levels, options):
@@ -111,11 +111,11 @@ def evaluations(
 ) -> Iterator[tuple["Agent", int, "Evaluation"]]:
     """Every agent at every thinking setting, with a bar that moves along."""
     from foresight.evaluation.solve import PlaySettings
-    from foresight.experiments.evaluate import evaluate, usual_cap
+    from foresight.runs.evaluate import default_max_steps, evaluate
 
     for agent in agents:
         for think in thinking:
-            settings = PlaySettings(options.cap or usual_cap(agent), think, not options.sample)
+            settings = PlaySettings(options.max_steps or default_max_steps(agent), think, not options.sample)
             what = "episodes" if agent.config.is_scored else "levels"
             with counting_bar(f"{what}, {think} thinking steps", levels) as show:
                 evaluation = evaluate(agent, settings, levels, options.seed, options.batch, show)
@@ -124,14 +124,14 @@ def evaluations(
 
 def about(agent: "Agent", options: Evaluate) -> dict[str, Any]:
     """What was played by whom, in plain values."""
-    from foresight.experiments.evaluate import usual_cap
+    from foresight.runs.evaluate import default_max_steps
 
     return {
         "model": str(agent.source),
         "domain": agent.config.domain,
         "set": agent.levels,
         "trained_steps": agent.frames,
-        "cap": options.cap or usual_cap(agent),
+        "cap": options.max_steps or default_max_steps(agent),
         "greedy": not options.sample,
         "play_seed": options.seed,
     }

@@ -7,13 +7,13 @@ from typing import Annotated, Any, ClassVar
 
 from tyro.conf import FlagCreatePairsOff, Positional, arg
 
-from foresight.app.png import write_png
 from foresight.errors import ForesightError
 from foresight.levels import LevelError, LevelSet, open_set, read_set
 from foresight.levels.naming import BUILTIN, named_sets
 from foresight.levels.operations import overlap
 from foresight.levels.statistics import statistics
 from foresight.levels.text import count_of, format_board
+from foresight.render.png import write_png
 
 Json = FlagCreatePairsOff[bool]
 
@@ -98,7 +98,7 @@ class Show:
         cells = levels.cells(self.index)[0]
         if self.png:
             # Imported late: everything else here is done without the environments.
-            from foresight.envs.draw import draw
+            from foresight.render.draw import draw
 
             if not 1 <= self.scale <= 256:
                 raise ForesightError(f"--scale {self.scale}, expected 1 to 256")

@@ -7,7 +7,7 @@ from textwrap import wrap
 
 import tyro
 
-from foresight.experiments.parameters import Row, compare
+from foresight.analysis.parameters import Row, compare
 
 NOTE_WIDTH = 70
 

@@ -5,8 +5,9 @@ from typing import NamedTuple
 import jax
 import numpy as np
 
-from foresight.envs.base import Env, Playing, Transition, move, start_from
-from foresight.envs.chosen import state_of_level
+from foresight.envs.env import Env, Transition
+from foresight.envs.episodes import EpisodeState, move, start_from
+from foresight.envs.level_select import state_of_level
 from foresight.errors import ForesightError
 
 DIRECTIONS = {"north": "up", "south": "down", "east": "right", "west": "left"}
@@ -26,7 +27,7 @@ KEYS = {
 class Moment(NamedTuple):
     """A point of the game that undo can return to."""
 
-    playing: Playing
+    playing: EpisodeState
     is_over: bool = False
     is_solved: bool = False
 
@@ -123,7 +124,7 @@ def actions_by_key(names: tuple[str, ...]) -> dict[str, int]:
 
 
 @jax.jit
-def play_move(env: Env, playing: Playing, action: jax.Array) -> tuple[Playing, Transition]:
+def play_move(env: Env, playing: EpisodeState, action: jax.Array) -> tuple[EpisodeState, Transition]:
     """One step whatever the cap."""
     playing, transition, _ = move(env, playing, action)
     return playing, transition

@@ -12,9 +12,9 @@ from tyro.conf import FlagCreatePairsOff, Positional, arg
 from foresight.errors import ForesightError
 
 if TYPE_CHECKING:
-    from foresight.experiments.curves import Band, Curve
-    from foresight.experiments.metrics import Record
-    from foresight.experiments.runs import Run
+    from foresight.analysis.curves import Band, Curve
+    from foresight.runs.folder import Run
+    from foresight.runs.metrics import Record
 
 EXAMPLES = """Draw learning curves: the mean over seeds, its 95 % interval shaded.
 
@@ -51,8 +51,8 @@ class Plot:
 def main(arguments: list[str]) -> None:
     """Draw, and say where."""
     options = tyro.cli(Plot, args=arguments, prog="foresight plot", description=EXAMPLES)
-    from foresight.experiments.curves import bands, usual_window
-    from foresight.experiments.figures import plot_learning_curves
+    from foresight.analysis.curves import bands, usual_window
+    from foresight.analysis.figures import plot_learning_curves
 
     runs = read_labelled(options.runs)
     field = options.field or usual_field(runs)
@@ -80,8 +80,8 @@ class Labelled(NamedTuple):
 
 def read_labelled(words: tuple[str, ...]) -> list[Labelled]:
     """The runs that are named, each as RUN or LABEL=RUN."""
-    from foresight.experiments.metrics import read_metrics
-    from foresight.experiments.runs import read_run
+    from foresight.runs.folder import read_run
+    from foresight.runs.metrics import read_metrics
 
     named = [word.partition("=") if "=" in word and not Path(word).exists() else ("", "", word) for word in words]
     opened = [(label, read_run(Path(folder))) for label, _, folder in named]
@@ -90,14 +90,14 @@ def read_labelled(words: tuple[str, ...]) -> list[Labelled]:
 
 def usual_field(runs: list[Labelled]) -> str:
     """`solved`, or `score` if there is a run in which nothing can be solved."""
-    from foresight.experiments.config import SCORED
+    from foresight.runs.config import SCORED
 
     return "score" if any(run.run.config["domain"] in SCORED for run in runs) else "solved"
 
 
 def curves_by_label(runs: list[Labelled], field: str) -> dict[str, list["Curve"]]:
     """The curves of the runs, those of one label together."""
-    from foresight.experiments.curves import curves_of
+    from foresight.analysis.curves import curves_of
 
     labels = labels_of([run for label, run, _ in runs if not label])
     groups: dict[str, list[Curve]] = {}
@@ -108,7 +108,7 @@ def curves_by_label(runs: list[Labelled], field: str) -> dict[str, list["Curve"]
 
 def labels_of(runs: list["Run"]) -> dict[Path, str]:
     """A label for each run: its network; where unlike runs have the same network, the first folder's name."""
-    from foresight.experiments.config import RunConfig, from_json
+    from foresight.runs.config import RunConfig, from_json
 
     alike: dict[RunConfig, list[Run]] = {}
     for run in runs:

@@ -66,10 +66,10 @@ def format_record(record: dict[str, Any], pace: float | None, total_steps: int, 
     """Speed, solved, return, entropy (means over seeds) and time left, in one line; what is not known is left out."""
     formats = {"solved": "solved {:.1f} %", "score": "return {:.2f}", "entropy": "entropy {:.2f}"}
     means = {name: np.mean(record[name]) for name in formats if record.get(name) is not None}
-    told = [formats[name].format(100 * mean if name == "solved" else mean) for name, mean in means.items()]
+    reported = [formats[name].format(100 * mean if name == "solved" else mean) for name, mean in means.items()]
     left = "" if pace is None else format_duration(max(0, total_steps - record["steps"]) / pace) + " left"
     speed = "" if pace is None else f"{seeds * pace:,.0f} steps/s"
-    return "  ".join(part for part in (speed, *told, left) if part)
+    return "  ".join(part for part in (speed, *reported, left) if part)
 
 
 class TrainingProgress:
@@ -83,7 +83,7 @@ class TrainingProgress:
         # The bar has the room that is left: on 80 columns none, and the numbers are all there.
         columns = (TextColumn("{task.description}"), BarColumn(bar_width=None), TextColumn("{task.fields[told]}"))
         self.bar = Progress(*columns, console=console, expand=True, disable=not self.live)
-        self.task = self.bar.add_task(title, total=total_steps, told="compiling")
+        self.task = self.bar.add_task(title, total=total_steps, reported="compiling")
 
     def __enter__(self) -> "TrainingProgress":
         self.bar.start()
@@ -96,8 +96,8 @@ class TrainingProgress:
         """Show the newest record."""
         now = time.monotonic() if now is None else now
         self.pace.note(now, record["steps"])
-        told = format_record(record, self.pace.steps_per_second, self.total_steps, self.seeds)
-        self.bar.update(self.task, completed=record["steps"], told=told)
+        reported = format_record(record, self.pace.steps_per_second, self.total_steps, self.seeds)
+        self.bar.update(self.task, completed=record["steps"], reported=reported)
         if not (self.live or self.quiet) and now - self.said >= SECONDS_BETWEEN_LINES:
             self.said = now
-            self.say(f"{record['steps']:,} of {self.total_steps:,} steps  {told}")
+            self.say(f"{record['steps']:,} of {self.total_steps:,} steps  {reported}")

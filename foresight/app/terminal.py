@@ -11,9 +11,9 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from foresight.envs.draw import looks_of
-from foresight.envs.looks import Colour, Look, full
 from foresight.errors import ForesightError
+from foresight.render.draw import palette_of
+from foresight.render.palette import CellStyle, Colour, full
 
 ENTER = "\x1b[?1049h\x1b[?25l"  # the alternate screen, no cursor
 LEAVE = "\x1b[0m\x1b[?25h\x1b[?1049l"
@@ -164,21 +164,21 @@ def nearest_of_256(colour: Colour) -> int:
 
 def format_board(domain: str, cells: np.ndarray, able: Abilities, room: tuple[int, int]) -> list[str]:
     """A board as coloured lines that fit into `room`, (columns, lines), if they can."""
-    looks = looks_of(domain)
+    palette = palette_of(domain)
     height, width = cells.shape
     bits = able.colour_bits
     if height <= room[1] and 2 * width <= room[0]:
-        return ["".join(format_cell(looks[code], bits) for code in row) for row in cells]
+        return ["".join(format_cell(palette[code], bits) for code in row) for row in cells]
     if bits and able.has_blocks and width <= room[0]:
-        inks = [[looks[code].ink for code in row] for row in cells]
+        inks = [[palette[code].ink for code in row] for row in cells]
         inks += [[(0, 0, 0)] * width] * (height % 2)
         pairs = zip(inks[::2], inks[1::2], strict=True)
         # Two cells in one character: the upper half block's ink, and its ground.
         return ["".join(paint("▀", *pair, bits) for pair in zip(above, below, strict=True)) for above, below in pairs]
-    return ["".join(looks[code].symbol for code in row)[: room[0]] for row in cells]
+    return ["".join(palette[code].symbol for code in row)[: room[0]] for row in cells]
 
 
-def format_cell(look: Look, bits: int) -> str:
+def format_cell(look: CellStyle, bits: int) -> str:
     """One cell, two characters wide."""
     if look.shape is not full:
         return paint(look.glyph, look.ink, look.ground, bits)

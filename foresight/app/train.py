@@ -12,12 +12,12 @@ from tyro.conf import FlagCreatePairsOff, OmitArgPrefixes
 
 from foresight.app.progress import TrainingProgress
 from foresight.errors import ForesightError, MissingExtra
-from foresight.experiments.config import DeviceSettings, Domain, RunConfig, from_json
-from foresight.experiments.lock import check_free
-from foresight.experiments.presets import preset
+from foresight.runs.config import DeviceSettings, Domain, RunConfig, from_json
+from foresight.runs.lock import check_free
+from foresight.runs.presets import preset
 
 if TYPE_CHECKING:
-    from foresight.experiments.loop import Outcome
+    from foresight.runs.loop import Outcome
 
 MUCH_MORE = 1.1  # times the steps asked for: then it is said how many will be taken
 
@@ -145,7 +145,7 @@ def said(arguments: list[str], flag: str) -> str | None:
 
 def stored_settings(path: Path) -> RunConfig:
     """The settings of the run at `path`, its folder or its config.json."""
-    from foresight.experiments.runs import read_run
+    from foresight.runs.folder import read_run
 
     return from_json(RunConfig, read_run(path).config, f"{path}: config")
 
@@ -154,12 +154,12 @@ def run(settings: RunConfig, options: RunOptions, devices: DeviceSettings) -> in
     """Train in the run folder with progress shown, and say how it ended."""
     if devices.coordinator and not options.out:
         raise ForesightError("--coordinator needs --out: all processes must name the same run folder")
-    sinks = chosen_sinks(options)  # before jax is imported: what is missing is said at once
-    from foresight.experiments.agents import start_from
-    from foresight.experiments.crew import is_writer
-    from foresight.experiments.devices import join_processes
-    from foresight.experiments.keeper import SaveOptions
-    from foresight.experiments.loop import say_on_stderr
+    loggers = chosen_sinks(options)  # before jax is imported: what is missing is said at once
+    from foresight.runs.agents import start_from
+    from foresight.runs.devices import join_processes
+    from foresight.runs.loop import say_on_stderr
+    from foresight.runs.multihost import is_writer
+    from foresight.runs.writer import SaveOptions
 
     train, best = trainer_of(settings)
     if not settings.is_on_host:  # there several processes are refused
@@ -171,15 +171,17 @@ def run(settings: RunConfig, options: RunOptions, devices: DeviceSettings) -> in
     weights = start_from(options.from_weights, settings) if options.from_weights and not has_begun else None
     total_steps = settings.whole_steps
     if total_steps > MUCH_MORE * settings.steps:
-        say_on_stderr(f"--steps {settings.steps:,.0f} comes to {total_steps:,}: a run takes whole chunks (--chunk)")
+        say_on_stderr(
+            f"--steps {settings.steps:,.0f} comes to {total_steps:,}: a run takes whole chunks (--iterations-per-call)"
+        )
     quiet = options.quiet or not is_writer()
     with TrainingProgress(settings.net.label, total_steps, settings.seeds, say_on_stderr, quiet) as progress:
         outcome = train(
             settings,
             folder,
             options=SaveOptions(seconds=options.save_every, keep=options.keep, best=best),
-            on_chunk=lambda state, records: progress.show(records[-1]),
-            sinks=sinks,
+            on_call=lambda state, records: progress.show(records[-1]),
+            loggers=loggers,
             start_from=weights or (lambda state: state),
             devices=devices,
         )
@@ -191,10 +193,10 @@ def run(settings: RunConfig, options: RunOptions, devices: DeviceSettings) -> in
 def trainer_of(settings: RunConfig) -> tuple[Callable[..., "Outcome"], str]:
     """What trains such a run, and the field of its records by which the best checkpoint is known."""
     if settings.is_on_host:
-        from foresight.experiments.train_host import run_host_training
+        from foresight.runs.actors import run_host_training
 
         return run_host_training, "score"
-    from foresight.experiments.train import run_training
+    from foresight.runs.train import run_training
 
     return run_training, "score" if settings.is_scored else "solved"
 
@@ -213,6 +215,6 @@ def chosen_sinks(options: RunOptions) -> list[Any]:
             raise MissingExtra(f"--{extra}", extra)
     if not chosen:
         return []
-    from foresight.experiments import sinks
+    from foresight.runs import loggers as loggers
 
-    return [getattr(sinks, name) for _, name in chosen.values()]
+    return [getattr(loggers, name) for _, name in chosen.values()]

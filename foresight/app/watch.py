@@ -16,7 +16,7 @@ from foresight.errors import ForesightError
 
 if TYPE_CHECKING:
     from foresight.evaluation.solve import Record
-    from foresight.experiments.agents import Agent
+    from foresight.runs.agents import Agent
 
 EXAMPLE = """Let a trained agent play one level, and watch it.
 
@@ -41,7 +41,7 @@ class Watch:
     """which level; where none is named, the first one that the agent solves among the first 32, or the first if none"""
     think: int = 0
     """how often the agent may look before its first move"""
-    cap: int | None = None
+    max_steps: int | None = None
     """steps after which the agent has failed; 120, or training's longest where that is longer (of Atari 120 always)"""
     gif: Path | None = None
     """write an animation to this file"""
@@ -49,7 +49,7 @@ class Watch:
     """do not play in the terminal"""
 
     def __post_init__(self) -> None:
-        check_count("cap", self.cap)
+        check_count("cap", self.max_steps)
         check_count("think", self.think, least=0)
 
 
@@ -59,7 +59,7 @@ def main(arguments: list[str]) -> None:
     import jax
 
     from foresight.evaluation.replay import replay
-    from foresight.experiments.agents import load_agents
+    from foresight.runs.agents import load_agents
 
     agent = load_agents(options.model, options.levels)[0]
     if agent.config.is_on_host:
@@ -86,15 +86,15 @@ def format_outcome(record: "Record", is_scored: bool) -> str:
 def watch_episode(agent: "Agent", options: Watch) -> None:
     """Play an episode of a game on the host, up to the cap; its pictures can be had as an animation alone."""
     from foresight.evaluation.solve import PlaySettings
-    from foresight.experiments.evaluate import PAPER_CAP, evaluate_episodes
+    from foresight.runs.evaluate import PAPER_MAX_STEPS, evaluate_episodes
 
     seen, number = [], options.index or 0
     check_count("index", number, least=0)
-    settings = PlaySettings(options.cap or PAPER_CAP, options.think)
+    settings = PlaySettings(options.max_steps or PAPER_MAX_STEPS, options.think)
     record = evaluate_episodes(agent, settings, 1, number, 1, lambda finished: None, seen.append).record
     print(f"{agent.env.name}, episode {number}: score {record.score[0]:g} in {record.steps[0]} steps")
     if options.gif:
-        from foresight.envs.gif import write_gif
+        from foresight.render.gif import write_gif
 
         write_gif(options.gif, np.concatenate(seen), FRAME_SECONDS)
         print(f"animation in {options.gif}")
@@ -105,14 +105,14 @@ def choose_level(agent: "Agent", options: Watch) -> tuple[int, "Record"]:
     import jax
 
     from foresight.evaluation.solve import PlaySettings, solve
-    from foresight.experiments.evaluate import check_moves, usual_cap
+    from foresight.runs.evaluate import check_moves, default_max_steps
 
-    settings, count = PlaySettings(options.cap or usual_cap(agent), options.think), agent.env.level_count
+    settings, count = PlaySettings(options.max_steps or default_max_steps(agent), options.think), agent.env.level_count
     if options.index is not None and count is not None and not 0 <= options.index < count:
         raise ForesightError(f"--index {options.index}: there are {count} levels, numbered from 0")
     check_count("index", options.index, least=0)
     candidates = np.arange(min(count or TRIED, TRIED)) if options.index is None else np.array([options.index])
-    check_moves(len(candidates), settings.cap)
+    check_moves(len(candidates), settings.max_steps)
     record = solve(agent.env, agent.net, candidates, settings, jax.random.key(0), len(candidates))
     chosen = int(np.argmax(record.solved))
     return int(candidates[chosen]), jax.tree.map(lambda x: x[chosen : chosen + 1], record)
@@ -132,7 +132,7 @@ def show_in_terminal(domain: str, seen: np.ndarray, seconds: float = 0.15) -> No
 
 def write_animation(domain: str, seen: np.ndarray, path: Path) -> None:
     """The boards as a GIF."""
-    from foresight.envs.draw import draw
-    from foresight.envs.gif import write_gif
+    from foresight.render.draw import draw
+    from foresight.render.gif import write_gif
 
     write_gif(path, np.stack([draw(domain, cells, CELL) for cells in seen]))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from foresight.errors import ForesightError
 
 if TYPE_CHECKING:
-    from foresight.envs.base import Env
+    from foresight.envs.env import Env
 
 # Name of a domain: its module here, and what builds it there.
 DOMAINS = {
@@ -24,7 +24,7 @@ def make(name: str, **settings: Any) -> "Env":
     if name not in DOMAINS:
         raise ForesightError(f"unknown domain '{name}'; there are: {', '.join(DOMAINS)}")
     module, builder = DOMAINS[name]
-    build = getattr(import_module(f"foresight.envs.{module}"), builder)
+    build = getattr(import_module(f"foresight.envs.{module}.rules"), builder)
     known = inspect.signature(build).parameters
     for setting in settings:
         if setting not in known:
@@ -33,16 +33,16 @@ def make(name: str, **settings: Any) -> "Env":
     return build(**settings)
 
 
-def check_kind(what: str, value: Any, usual: Any) -> None:
+def check_kind(what: str, value: Any, default: Any) -> None:
     """Refuse a value of another kind than the usual one: it may come from a command line."""
-    if not is_like(value, usual):
-        example = list(usual) if isinstance(usual, tuple) else usual
+    if not is_like(value, default):
+        example = list(default) if isinstance(default, tuple) else default
         raise ForesightError(f"{what} is {value!r}; expected something like {example!r}")
 
 
-def is_like(value: Any, usual: Any) -> bool:
-    """Whether a value is a number, word, truth or row of them as `usual` is; anything is like None."""
-    if isinstance(usual, tuple):
-        return isinstance(value, tuple | list) and len(value) == len(usual) and all(map(is_like, value, usual))
+def is_like(value: Any, default: Any) -> bool:
+    """Whether a value is a number, word, truth or row of them as `default` is; anything is like None."""
+    if isinstance(default, tuple):
+        return isinstance(value, tuple | list) and len(value) == len(default) and all(map(is_like, value, default))
     kinds = {bool: bool, int: Integral, float: Real, str: str}
-    return isinstance(value, kinds.get(type(usual), object))
+    return isinstance(value, kinds.get(type(default), object))

@@ -11,11 +11,12 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from foresight.envs import make
-from foresight.envs.base import Env, Playing, Transition, advance_each, move, start, start_each, start_from
-from foresight.envs.chosen import state_of_level
-from foresight.envs.draw import draw, format_cells
+from foresight.envs.env import Env, Transition
+from foresight.envs.episodes import EpisodeState, move, start, start_each, start_from, step_auto_reset_each
 from foresight.envs.gym_ids import register_all
+from foresight.envs.level_select import state_of_level
 from foresight.errors import ForesightError
+from foresight.render.draw import draw, format_cells
 from foresight.types import State, TimeStep
 
 RENDER_MODES = ("rgb_array", "ansi")
@@ -73,7 +74,7 @@ class GymEnv(Shared, gymnasium.Env):
         self.build(domain, render_mode, observation, scale, settings)
         self.observation_space = self.one_observation
         self.action_space = self.one_action
-        self.playing: Playing | None = None
+        self.playing: EpisodeState | None = None
         self.cells: np.ndarray | None = None
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict]:
@@ -139,7 +140,7 @@ class GymVectorEnv(Shared, VectorEnv):
         self.single_action_space = self.one_action
         self.observation_space = batch_space(self.one_observation, num_envs)
         self.action_space = batch_space(self.one_action, num_envs)
-        self.playing: Playing | None = None
+        self.playing: EpisodeState | None = None
         self.cells: np.ndarray | None = None
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict]:
@@ -210,13 +211,13 @@ def wrong_action(env: Env, action: Any) -> str:
 
 
 @jax.jit
-def start_one(env: Env, key: jax.Array) -> Playing:
+def start_one(env: Env, key: jax.Array) -> EpisodeState:
     """`start`, compiled."""
     return start(env, key)
 
 
 @jax.jit
-def move_one(env: Env, playing: Playing, action: jax.Array) -> tuple[Playing, Transition, jax.Array]:
+def move_one(env: Env, playing: EpisodeState, action: jax.Array) -> tuple[EpisodeState, Transition, jax.Array]:
     """`move`, compiled."""
     return move(env, playing, action)
 
@@ -234,15 +235,15 @@ def paint_one(env: Env, cells: jax.Array) -> jax.Array:
 
 
 @jax.jit
-def start_all(env: Env, keys: jax.Array) -> Playing:
+def start_all(env: Env, keys: jax.Array) -> EpisodeState:
     """`start_each`, compiled."""
     return start_each(env, keys)
 
 
 @jax.jit
-def advance_all(env: Env, playing: Playing, actions: jax.Array) -> tuple[Playing, TimeStep]:
-    """`advance_each`, compiled."""
-    return advance_each(env, playing, actions)
+def advance_all(env: Env, playing: EpisodeState, actions: jax.Array) -> tuple[EpisodeState, TimeStep]:
+    """`step_auto_reset_each`, compiled."""
+    return step_auto_reset_each(env, playing, actions)
 
 
 @jax.jit

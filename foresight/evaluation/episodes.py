@@ -14,8 +14,8 @@ from jax import Array
 
 from foresight.envs.host import HostEnv
 from foresight.evaluation.solve import NOT_PLAYED, PlaySettings, Record
-from foresight.learning.host import Seat, sit_down
-from foresight.nets.base import Net, fresh_where
+from foresight.learning.actors import ActorState, init_actor
+from foresight.nets.net import Net, reset_where
 from foresight.types import Memory
 
 
@@ -32,31 +32,31 @@ def play_episodes(
 
     What happens depends on the seed and the batch. `on_pictures` is shown what the network sees, uint8 [B, H, W, C].
     """
-    record, finished = empty_record(episodes, settings.cap), np.zeros(env.batch, np.int32)
-    seat, key, taken = sit_down(env, net, seed), jax.random.key(seed), 0
+    record, finished = empty_record(episodes, settings.max_steps), np.zeros(env.batch, np.int32)
+    actor, key, taken = init_actor(env, net, seed), jax.random.key(seed), 0
     think = jnp.asarray(settings.think, jnp.int32)  # an array, so that another one needs no new compilation
     while True:
         episode = np.arange(env.batch) + env.batch * finished
         if np.all(episode >= episodes):
             return record
-        on_pictures(seat.observation)
-        actions, memory = decide(net, *seat, think, jax.random.fold_in(key, taken), settings.greedy)
+        on_pictures(actor.observation)
+        actions, memory = decide(net, *actor, think, jax.random.fold_in(key, taken), settings.greedy)
         actions = np.asarray(actions)
         step, taken = env.step(actions), taken + 1
-        seat = Seat(memory, step.observation, step.terminated | step.truncated)
+        actor = ActorState(memory, step.observation, step.terminated | step.truncated)
         counted = episode < episodes
         write_moves(record, episode[counted], *(x[counted] for x in (actions, *step.outcome)))
         finished += env.finished
         on_progress(int(np.sum(np.arange(episodes) // env.batch < finished[np.arange(episodes) % env.batch])))
 
 
-def empty_record(episodes: int, cap: int) -> Record:
+def empty_record(episodes: int, max_steps: int) -> Record:
     """A record in which nothing has been played."""
     return Record(
         solved=np.zeros(episodes, bool),
         steps=np.zeros(episodes, np.int32),
         score=np.zeros(episodes, np.float32),
-        actions=np.full((episodes, cap), NOT_PLAYED, np.uint8),
+        actions=np.full((episodes, max_steps), NOT_PLAYED, np.uint8),
     )
 
 
@@ -75,7 +75,7 @@ def decide(
     """Actions [B] and next memory for pictures [B, H, W, C]; an episode's first is looked at `think` times more."""
 
     def ponder(memory: Memory, picture: Array, start: Array) -> tuple[Array, Memory]:
-        memory = fresh_where(start, net.initial_memory(), memory)
+        memory = reset_where(start, net.initial_memory(), memory)
         looks = jnp.where(start, think, 0)
         memory = jax.lax.fori_loop(0, looks, lambda _, memory: net(memory, picture)[2], memory)
         logits, _, memory = net(memory, picture)

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from foresight.envs.base import Env
+from foresight.envs.env import Env
 from foresight.evaluation.solve import NOT_PLAYED
 
 

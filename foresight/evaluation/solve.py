@@ -1,7 +1,7 @@
 """Play every level of a set once, and keep what happened on each.
 
-Levels are dealt to a batch of lanes. A lane whose level has ended takes the next one after each short stretch of
-steps; when no level is left to deal, the lanes still playing are gathered into a smaller batch.
+Levels are assigned to a batch of slots. A slot whose level has ended takes the next one after each short stretch of
+steps; when no level is left to assign, the slots still playing are compacted into a smaller batch.
 """
 
 from collections.abc import Callable
@@ -15,8 +15,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from foresight.envs.base import Env
-from foresight.nets.base import Net
+from foresight.envs.env import Env
+from foresight.nets.net import Net
 from foresight.types import Memory, State
 
 NOT_PLAYED = 255  # fills an action record after the episode's end
@@ -27,7 +27,7 @@ STRETCH = 8  # steps between two deals: a lane idles half of it on average, a de
 class PlaySettings:
     """How levels are played."""
 
-    cap: int = 120  # steps after which a level counts as not solved
+    max_steps: int = 120  # steps after which a level counts as not solved
     think: int = 0  # times the network sees the first picture before its first action; the clock stands still
     greedy: bool = True  # take the likeliest action; otherwise draw from the policy
 
@@ -41,8 +41,8 @@ class Record(NamedTuple):
     actions: np.ndarray  # uint8 [N, cap]; replaying them gives the same outcome
 
 
-class Table(NamedTuple):
-    """The lanes at work, [L, ...] each; a lane without a level is at position N."""
+class Slots(NamedTuple):
+    """The levels being played, [L, ...] each; a slot without a level is at position N."""
 
     level: Array  # int32, position in the list of levels
     number: Array  # int32, what `env.reset_to` calls that level
@@ -70,20 +70,20 @@ def solve(
     # Thinking time is an array, so that another one needs no new compilation.
     rules, think = replace(settings, think=0), jnp.asarray(settings.think, jnp.int32)
     batch = min(batch, power_of_two_above(count))
-    record, dealt, table = empty_record(count, settings.cap), 0, empty_table(env, net, batch, count)
+    record, assigned, slots = empty_record(count, settings.max_steps), 0, empty_slots(env, net, batch, count)
     while True:
-        idle = np.flatnonzero(np.asarray(table.level) == count)
-        fresh = np.full(len(table.level), count, np.int32)
-        fresh[idle[: count - dealt]] = np.arange(dealt, min(count, dealt + len(idle)))
-        dealt = min(count, dealt + len(idle))
-        table = deal(env, net, numbers, table, jnp.asarray(fresh))
-        at_work = int(np.sum(np.asarray(table.level) < count))
-        on_progress(dealt - at_work)
+        idle = np.flatnonzero(np.asarray(slots.level) == count)
+        fresh = np.full(len(slots.level), count, np.int32)
+        fresh[idle[: count - assigned]] = np.arange(assigned, min(count, assigned + len(idle)))
+        assigned = min(count, assigned + len(idle))
+        slots = assign(env, net, numbers, slots, jnp.asarray(fresh))
+        at_work = int(np.sum(np.asarray(slots.level) < count))
+        on_progress(assigned - at_work)
         if not at_work:
             return jax.tree.map(np.asarray, record)
-        if dealt == count and at_work <= len(table.level) // 4:
-            table = gather_at_work(table, count, power_of_two_above(at_work))
-        table, record = play_stretch((env, net, rules, think, key), table, record)
+        if assigned == count and at_work <= len(slots.level) // 4:
+            slots = compact(slots, count, power_of_two_above(at_work))
+        slots, record = play_stretch((env, net, rules, think, key), slots, record)
 
 
 def power_of_two_above(count: int) -> int:
@@ -91,22 +91,22 @@ def power_of_two_above(count: int) -> int:
     return 1 << max(0, count - 1).bit_length()
 
 
-def empty_record(count: int, cap: int) -> Record:
+def empty_record(count: int, max_steps: int) -> Record:
     """A record in which nothing has been played."""
     return Record(
         solved=jnp.zeros(count, bool),
         steps=jnp.zeros(count, jnp.int32),
         score=jnp.zeros(count, jnp.float32),
-        actions=jnp.full((count, cap), NOT_PLAYED, jnp.uint8),
+        actions=jnp.full((count, max_steps), NOT_PLAYED, jnp.uint8),
     )
 
 
-def empty_table(env: Env, net: Net, batch: int, count: int) -> Table:
-    """Lanes without a level."""
+def empty_slots(env: Env, net: Net, batch: int, count: int) -> Slots:
+    """Slots without a level."""
     state = env.reset_to(jnp.zeros((), jnp.int32))
     alike = partial(jax.tree.map, lambda x: jnp.broadcast_to(x, (batch, *x.shape)))
     zeros = jnp.zeros(batch, jnp.int32)
-    return Table(
+    return Slots(
         level=jnp.full(batch, count, jnp.int32),
         number=zeros,
         state=alike(state),
@@ -117,8 +117,8 @@ def empty_table(env: Env, net: Net, batch: int, count: int) -> Table:
 
 
 @eqx.filter_jit
-def deal(env: Env, net: Net, numbers: Array, table: Table, fresh: Array) -> Table:
-    """Give lane l the level at `fresh[l]`, where that is one (fresh[l] < N)."""
+def assign(env: Env, net: Net, numbers: Array, slots: Slots, fresh: Array) -> Slots:
+    """Give slot l the level at `fresh[l]`, where that is one (fresh[l] < N)."""
     new = fresh < len(numbers)
     number = numbers[jnp.minimum(fresh, len(numbers) - 1)]
     states = jax.vmap(env.reset_to)(number)
@@ -127,70 +127,70 @@ def deal(env: Env, net: Net, numbers: Array, table: Table, fresh: Array) -> Tabl
     def where_new(ours: Array, theirs: Array) -> Array:
         return jax.vmap(jnp.where)(new, ours, theirs)
 
-    return Table(
-        level=where_new(fresh, table.level),
-        number=where_new(number, table.number),
-        state=jax.tree.map(where_new, states, table.state),
-        memory=jax.tree.map(lambda m, old: where_new(jnp.broadcast_to(m, old.shape), old), memory, table.memory),
-        steps=jnp.where(new, 0, table.steps),
-        thought=jnp.where(new, 0, table.thought),
+    return Slots(
+        level=where_new(fresh, slots.level),
+        number=where_new(number, slots.number),
+        state=jax.tree.map(where_new, states, slots.state),
+        memory=jax.tree.map(lambda m, old: where_new(jnp.broadcast_to(m, old.shape), old), memory, slots.memory),
+        steps=jnp.where(new, 0, slots.steps),
+        thought=jnp.where(new, 0, slots.thought),
     )
 
 
-def gather_at_work(table: Table, count: int, batch: int) -> Table:
-    """The lanes that still have a level, in a batch of `batch` lanes."""
-    lanes = np.flatnonzero(np.asarray(table.level) < count)
-    idle = np.flatnonzero(np.asarray(table.level) == count)
-    chosen = np.concatenate([lanes, idle])[:batch]
-    return jax.tree.map(lambda x: x[chosen], table)
+def compact(slots: Slots, count: int, batch: int) -> Slots:
+    """The slots that still have a level, in a batch of `batch` slots."""
+    busy = np.flatnonzero(np.asarray(slots.level) < count)
+    idle = np.flatnonzero(np.asarray(slots.level) == count)
+    chosen = np.concatenate([busy, idle])[:batch]
+    return jax.tree.map(lambda x: x[chosen], slots)
 
 
 Fixed = tuple[Env, Net, PlaySettings, Array, Array]  # what is played by whom, thinking steps, key
 
 
 @partial(eqx.filter_jit, donate="all-except-first")
-def play_stretch(fixed: Fixed, table: Table, record: Record) -> tuple[Table, Record]:
-    """`STRETCH` steps of every lane that has a level."""
+def play_stretch(fixed: Fixed, slots: Slots, record: Record) -> tuple[Slots, Record]:
+    """`STRETCH` steps of every slot that has a level."""
 
-    def next_step(carry: tuple[Table, Record], _: None) -> tuple[tuple[Table, Record], None]:
-        return step_every_lane(*fixed, *carry), None
+    def next_step(carry: tuple[Slots, Record], _: None) -> tuple[tuple[Slots, Record], None]:
+        return step_every_slot(*fixed, *carry), None
 
-    return jax.lax.scan(next_step, (table, record), length=STRETCH)[0]
+    return jax.lax.scan(next_step, (slots, record), length=STRETCH)[0]
 
 
-def step_every_lane(
-    env: Env, net: Net, settings: PlaySettings, think: Array, key: Array, table: Table, record: Record
-) -> tuple[Table, Record]:
-    """One step: lanes that still have thinking to do look again, the others act."""
+def step_every_slot(
+    env: Env, net: Net, settings: PlaySettings, think: Array, key: Array, slots: Slots, record: Record
+) -> tuple[Slots, Record]:
+    """One step: slots that still have thinking to do look again, the others act."""
     count = len(record.solved)
-    step = partial(step_lane, env, net, settings, think, key)
-    following, action, reward, terminated, solved = jax.vmap(step)(table)
-    acted = (table.thought >= think) & (table.level < count)
-    level = jnp.where(acted, table.level, count)  # beyond the record: such writes are dropped
+    step = partial(step_slot, env, net, settings, think, key)
+    following, action, reward, terminated, solved = jax.vmap(step)(slots)
+    acted = (slots.thought >= think) & (slots.level < count)
+    level = jnp.where(acted, slots.level, count)  # beyond the record: such writes are dropped
     record = Record(
         solved=record.solved.at[level].set(solved, mode="drop"),
         steps=record.steps.at[level].set(following.steps, mode="drop"),
         score=record.score.at[level].add(reward, mode="drop"),
-        actions=record.actions.at[level, table.steps].set(action.astype(jnp.uint8), mode="drop"),
+        actions=record.actions.at[level, slots.steps].set(action.astype(jnp.uint8), mode="drop"),
     )
-    ended = acted & (terminated | (following.steps >= settings.cap))
-    return following._replace(level=jnp.where(ended, count, table.level)), record
+    ended = acted & (terminated | (following.steps >= settings.max_steps))
+    return following._replace(level=jnp.where(ended, count, slots.level)), record
 
 
-def step_lane(
-    env: Env, net: Net, settings: PlaySettings, think: Array, key: Array, lane: Table
-) -> tuple[Table, Array, Array, Array, Array]:
-    """The lane after one step, with (action, reward, terminated, solved) of the move if it was one."""
-    logits, _, memory = net(lane.memory, env.paint(env.observe(lane.state)))
-    action_key, env_key = step_keys(key, lane.number, lane.steps)
+def step_slot(
+    env: Env, net: Net, settings: PlaySettings, think: Array, key: Array, slot: Slots
+) -> tuple[Slots, Array, Array, Array, Array]:
+    """The slot after one step, with (action, reward, terminated, solved) of the move if it was one."""
+    logits, _, memory = net(slot.memory, env.paint(env.observe(slot.state)))
+    action_key, env_key = step_keys(key, slot.number, slot.steps)
     action = jnp.argmax(logits) if settings.greedy else jax.random.categorical(action_key, logits)
-    moved, transition = env.step(lane.state, action, env_key)
-    thinking = lane.thought < think
-    following = lane._replace(
-        state=jax.tree.map(lambda old, new: jnp.where(thinking, old, new), lane.state, moved),
+    moved, transition = env.step(slot.state, action, env_key)
+    thinking = slot.thought < think
+    following = slot._replace(
+        state=jax.tree.map(lambda old, new: jnp.where(thinking, old, new), slot.state, moved),
         memory=memory,
-        steps=lane.steps + jnp.where(thinking, 0, 1),
-        thought=lane.thought + jnp.where(thinking, 1, 0),
+        steps=slot.steps + jnp.where(thinking, 0, 1),
+        thought=slot.thought + jnp.where(thinking, 1, 0),
     )
     return following, action, transition.reward, transition.terminated, transition.solved
 

@@ -7,11 +7,11 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from foresight.envs.base import Env
+from foresight.envs.env import Env
 from foresight.learning.settings import LearnSettings
-from foresight.learning.spread import on_each_device
-from foresight.learning.vtrace import TIMEOUTS, vtrace
-from foresight.nets.base import Net
+from foresight.learning.sharding import on_each_device
+from foresight.learning.vtrace import TIME_LIMITS, vtrace
+from foresight.nets.net import Net
 from foresight.types import Trajectory
 
 
@@ -33,8 +33,8 @@ def loss(
 
     `left` is the share that entropy bonus and logits cost have kept.
     """
-    frames, counted, auxiliary = on_each_device(partial(frame_terms_each, settings))((net, env), played)
-    weight = counted.astype(jnp.float32) / jnp.maximum(1, jnp.sum(counted)).astype(jnp.float32)
+    frames, mask, auxiliary = on_each_device(partial(frame_terms_each, settings))((net, env), played)
+    weight = mask.astype(jnp.float32) / jnp.maximum(1, jnp.sum(mask)).astype(jnp.float32)
     policy, value, entropy, logits = (jnp.sum(term * weight) for term in frames)
     head_weights = sum((0.5 * jnp.sum(w**2) for w in net.head_weights()), start=jnp.zeros(()))
     parts = Parts(policy, value, entropy, logits, head_weights, jnp.mean(auxiliary))
@@ -52,36 +52,36 @@ def total(parts: Parts, settings: LearnSettings, left: Array | float) -> Array:
     """The weighted sum."""
     return (
         parts.policy
-        + settings.value_cost * parts.value
-        - left * settings.entropy_bonus * parts.entropy
-        + left * settings.logits_cost * parts.logits
-        + settings.head_weights_cost * parts.head_weights
-        + settings.auxiliary_cost * parts.auxiliary
+        + settings.value_loss_weight * parts.value
+        - left * settings.entropy_weight * parts.entropy
+        + left * settings.logit_l2 * parts.logits
+        + settings.head_weight_l2 * parts.head_weights
+        + settings.auxiliary_loss_weight * parts.auxiliary
     )
 
 
 def frame_terms(net: Net, env: Env, played: Trajectory, settings: LearnSettings) -> tuple[tuple, Array, Array]:
     """For one trajectory: (policy, value, entropy, logits) terms [T] each, which frames count [T], own loss []."""
     pictures = jax.vmap(env.paint)(played.observations)
-    all_logits, values, _ = net.unroll(played.memory, pictures, played.starts)
+    all_logits, values, _ = net.unroll(played.memory, pictures, played.is_first)
     logits = all_logits[:-1]
     log_policy = jax.nn.log_softmax(logits)
     chosen = log_probability(log_policy, played.actions)
-    behaved = log_probability(jax.nn.log_softmax(played.logits), played.actions)
+    behaviour_log_prob = log_probability(jax.nn.log_softmax(played.logits), played.actions)
 
     fixed = jax.lax.stop_gradient(values)
-    returns = TIMEOUTS[settings.timeouts](
+    returns = TIME_LIMITS[settings.time_limit](
         played.rewards, played.terminated, played.truncated, fixed[:-1], settings.discount
     )
-    ratios = jnp.exp(jax.lax.stop_gradient(chosen) - behaved)
-    targets = vtrace(fixed, returns.rewards, returns.discounts, ratios, settings.trace, settings.ratio_clip)
+    ratios = jnp.exp(jax.lax.stop_gradient(chosen) - behaviour_log_prob)
+    targets = vtrace(fixed, returns.rewards, returns.discounts, ratios, settings.td_lambda, settings.rho_clip)
 
     policy = -targets.advantages * chosen
     value = 0.5 * (targets.values - values[:-1]) ** 2
     entropy = -jnp.sum(jnp.exp(log_policy) * log_policy, axis=-1)
     length = 0.5 * jnp.sum(logits**2, axis=-1)
     auxiliary = net.auxiliary_loss(pictures, logits, played)
-    return (policy, value, entropy, length), returns.counted, auxiliary
+    return (policy, value, entropy, length), returns.mask, auxiliary
 
 
 def log_probability(log_policy: Array, actions: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Playing: many lanes side by side, for one unroll."""
+"""Playing many environments side by side, for one unroll."""
 
 from functools import partial
 from typing import NamedTuple
@@ -7,16 +7,17 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from foresight.envs.base import Ahead, Env, Playing, advance_each, prepare, start_each
-from foresight.learning.spread import on_each_device
-from foresight.nets.base import Net, fresh_where
+from foresight.envs.env import Env
+from foresight.envs.episodes import EpisodeState, PrefetchedResets, prefetch_if_faster, start_each, step_auto_reset_each
+from foresight.learning.sharding import on_each_device
+from foresight.nets.net import Net, reset_where
 from foresight.types import Memory, Outcome, TimeStep, Trajectory
 
 
-class Lanes(NamedTuple):
+class ActingState(NamedTuple):
     """Games under way, with what the network remembers of each."""
 
-    playing: Playing  # [B, ...]
+    playing: EpisodeState  # [B, ...]
     memory: Memory  # [B, ...]
 
 
@@ -39,25 +40,27 @@ class Moment(NamedTuple):
     step: TimeStep
 
 
-def begin(env: Env, net: Net, lanes: int, key: Array) -> Lanes:
-    """Start `lanes` games."""
-    memory = jax.tree.map(lambda x: jnp.broadcast_to(x, (lanes, *x.shape)), net.initial_memory())
-    return Lanes(playing=start_each(env, jax.random.split(key, lanes)), memory=memory)
+def init_acting(env: Env, net: Net, num_envs: int, key: Array) -> ActingState:
+    """Start `num_envs` episodes."""
+    memory = jax.tree.map(lambda x: jnp.broadcast_to(x, (num_envs, *x.shape)), net.initial_memory())
+    return ActingState(playing=start_each(env, jax.random.split(key, num_envs)), memory=memory)
 
 
-def act(env: Env, net: Net, ahead: Ahead | None, lanes: Lanes, key: Array) -> tuple[Lanes, Moment]:
+def act(
+    env: Env, net: Net, prefetched: PrefetchedResets | None, acting: ActingState, key: Array
+) -> tuple[ActingState, Moment]:
     """Every lane sees, thinks, draws an action from the policy, and moves."""
-    observation = jax.vmap(env.observe)(lanes.playing.state)
-    start = lanes.playing.steps == 0
-    logits, memory = on_each_device(think_each)((env, net), lanes.memory, observation, start)
+    observation = jax.vmap(env.observe)(acting.playing.state)
+    start = acting.playing.steps == 0
+    logits, memory = on_each_device(think_each)((env, net), acting.memory, observation, start)
     action = jax.random.categorical(key, logits)
-    playing, step = on_each_device(advance_each)(env, lanes.playing, action, ahead)
-    return Lanes(playing, memory), Moment(observation, start, action, logits, step)
+    playing, step = on_each_device(step_auto_reset_each)(env, acting.playing, action, prefetched)
+    return ActingState(playing, memory), Moment(observation, start, action, logits, step)
 
 
 def think(env: Env, net: Net, memory: Memory, observation: Array, start: Array) -> tuple[Array, Memory]:
     """Logits and next memory for one lane; memory is fresh where an episode starts."""
-    logits, _, memory = net(fresh_where(start, net.initial_memory(), memory), env.paint(observation))
+    logits, _, memory = net(reset_where(start, net.initial_memory(), memory), env.paint(observation))
     return logits, memory
 
 
@@ -66,16 +69,16 @@ def think_each(player: tuple[Env, Net], memory: Memory, observation: Array, star
     return jax.vmap(partial(think, *player))(memory, observation, start)
 
 
-def unroll(env: Env, net: Net, lanes: Lanes, length: int, key: Array) -> tuple[Lanes, Trajectory, Tally]:
+def unroll(env: Env, net: Net, acting: ActingState, length: int, key: Array) -> tuple[ActingState, Trajectory, Tally]:
     """`length` steps of every lane: trajectories [B, T] and what came of the episodes that ended."""
-    ahead = on_each_device(partial(prepare, steps=length))(env, lanes.playing)
-    after, moments = jax.lax.scan(partial(act, env, net, ahead), lanes, jax.random.split(key, length))
+    prefetched = on_each_device(partial(prefetch_if_faster, steps=length))(env, acting.playing)
+    after, moments = jax.lax.scan(partial(act, env, net, prefetched), acting, jax.random.split(key, length))
     last = jax.vmap(env.observe)(after.playing.state)
     by_lane = jax.tree.map(lambda x: jnp.swapaxes(x, 0, 1), moments)
     played = Trajectory(
-        memory=lanes.memory,
+        memory=acting.memory,
         observations=jnp.concatenate([by_lane.observation, last[:, None]], axis=1),
-        starts=jnp.concatenate([by_lane.start, (after.playing.steps == 0)[:, None]], axis=1),
+        is_first=jnp.concatenate([by_lane.start, (after.playing.steps == 0)[:, None]], axis=1),
         actions=by_lane.action,
         logits=by_lane.logits,
         rewards=by_lane.step.reward,

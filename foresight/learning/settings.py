@@ -8,23 +8,23 @@ from foresight.errors import ForesightError
 
 RANGES = {  # of what may be any number between two
     "discount": (0, 1),
-    "trace": (0, 1),
-    "ratio_clip": (0, math.inf),
+    "td_lambda": (0, 1),
+    "rho_clip": (0, math.inf),
     "learning_rate": (0, math.inf),
     "anneal_steps": (0, math.inf),
     "anneal_hold": (0, 1),
     "anneal_power": (0, math.inf),
-    "final_rate": (0, math.inf),
+    "final_learning_rate": (0, math.inf),
     "beta1": (0, 1),
     "beta2": (0, 1),
     "epsilon": (0, math.inf),
     "max_gradient_norm": (0, math.inf),
-    "value_cost": (0, math.inf),
-    "entropy_bonus": (0, math.inf),
-    "logits_cost": (0, math.inf),
-    "relax": (0, math.inf),
-    "head_weights_cost": (0, math.inf),
-    "auxiliary_cost": (0, math.inf),
+    "value_loss_weight": (0, math.inf),
+    "entropy_weight": (0, math.inf),
+    "logit_l2": (0, math.inf),
+    "regularisation_decay": (0, math.inf),
+    "head_weight_l2": (0, math.inf),
+    "auxiliary_loss_weight": (0, math.inf),
 }
 BELOW_ONE = ("beta1", "beta2")
 
@@ -33,31 +33,31 @@ BELOW_ONE = ("beta1", "beta2")
 class LearnSettings:
     """How to play and learn. The defaults are the recipe that docs/learning.md explains."""
 
-    lanes: int = 256
+    num_envs: int = 256
     """levels played side by side, B"""
     unroll: int = 20
     """steps played by each lane between two rounds of learning, T"""
     minibatch: int = 32
-    """trajectories of one gradient step; `lanes` must be a multiple of it"""
+    """trajectories of one gradient step; `num_envs` must be a multiple of it"""
 
     discount: float = 0.97
     """gamma"""
-    trace: float = 0.5
+    td_lambda: float = 0.5
     """lambda of the lambda-returns: 0 bootstraps at once, 1 sums rewards as far as the unroll goes"""
-    ratio_clip: float = 1.0
+    rho_clip: float = 1.0
     """V-trace clips importance ratios at this value"""
-    timeouts: Literal["truncate", "terminate"] = "truncate"
+    time_limit: Literal["truncate", "terminate"] = "truncate"
     """what the step cap means: `truncate` bootstraps from the critic, `terminate` ends with value 0"""
 
     learning_rate: float = 6e-4
     """at the start"""
     anneal_steps: float = 0.0
-    """environment steps after which the learning rate has fallen to `final_rate`; 0: as many as the run has"""
+    """environment steps after which the learning rate has fallen to `final_learning_rate`; 0: as many as the run has"""
     anneal_hold: float = 0.5
     """the share of those steps during which the learning rate stays where it starts"""
     anneal_power: float = 1.0
     """of the polynomial schedule; 1 is linear"""
-    final_rate: float = 0.0
+    final_learning_rate: float = 0.0
     """the learning rate at the end of the schedule"""
     beta1: float = 0.9
     """Adam's decay of the mean"""
@@ -68,24 +68,24 @@ class LearnSettings:
     max_gradient_norm: float = 2.5e-4
     """the gradient is scaled down to this global norm; 0 leaves it alone"""
 
-    value_cost: float = 0.5
+    value_loss_weight: float = 0.5
     """weight of half the squared error of the values"""
-    entropy_bonus: float = 0.01
+    entropy_weight: float = 0.01
     """weight of the policy's entropy"""
-    logits_cost: float = 1e-3
+    logit_l2: float = 1e-3
     """weight of half the squared length of the logits"""
-    relax: float = 1.0
+    regularisation_decay: float = 1.0
     """what is left of the entropy bonus and the logits cost after `anneal_steps`; every step takes the same share"""
-    head_weights_cost: float = 1e-5
+    head_weight_l2: float = 1e-5
     """weight of half the squared length of the weights that give logits and value"""
-    auxiliary_cost: float = 1.0
+    auxiliary_loss_weight: float = 1.0
     """weight of the loss that a network states for itself (I2A's model)"""
 
     non_finite: Literal["stop", "skip"] = "stop"
     """what NaN or infinity in a round does: `stop` ends the run, `skip` leaves that round out and counts it"""
 
     def __post_init__(self) -> None:
-        for name in ("lanes", "unroll", "minibatch"):
+        for name in ("num_envs", "unroll", "minibatch"):
             if getattr(self, name) < 1:
                 raise ForesightError(f"--{name} must be at least 1, not {getattr(self, name)}")
         for name, (low, high) in RANGES.items():
@@ -96,21 +96,21 @@ class LearnSettings:
         for name in BELOW_ONE:
             if getattr(self, name) == 1:
                 raise ForesightError(f"--{name} must be below 1: an average that never moves divides by nothing")
-        if self.lanes % self.minibatch:
-            raise ForesightError(f"--lanes ({self.lanes}) must be a multiple of --minibatch ({self.minibatch})")
-        if self.relax <= 0:
-            raise ForesightError(f"--relax must be above 0, not {self.relax}")
-        if self.timeouts not in ("truncate", "terminate"):
-            raise ForesightError(f"--timeouts must be 'truncate' or 'terminate', not '{self.timeouts}'")
+        if self.num_envs % self.minibatch:
+            raise ForesightError(f"--num-envs ({self.num_envs}) must be a multiple of --minibatch ({self.minibatch})")
+        if self.regularisation_decay <= 0:
+            raise ForesightError(f"--regularisation-decay must be above 0, not {self.regularisation_decay}")
+        if self.time_limit not in ("truncate", "terminate"):
+            raise ForesightError(f"--time-limit must be 'truncate' or 'terminate', not '{self.time_limit}'")
         if self.non_finite not in ("stop", "skip"):
             raise ForesightError(f"--non-finite must be 'stop' or 'skip', not '{self.non_finite}'")
 
     @property
-    def frames_per_round(self) -> int:
+    def steps_per_iteration(self) -> int:
         """Environment steps of one round: play an unroll on every lane, then learn from all of it."""
-        return self.lanes * self.unroll
+        return self.num_envs * self.unroll
 
     @property
-    def gradient_steps_per_round(self) -> int:
+    def gradient_steps_per_iteration(self) -> int:
         """How many minibatches a round is learned in."""
-        return self.lanes // self.minibatch
+        return self.num_envs // self.minibatch

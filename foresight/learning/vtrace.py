@@ -18,22 +18,24 @@ class Targets(NamedTuple):
     advantages: Array  # float32 [T]
 
 
-def vtrace(values: Array, rewards: Array, discounts: Array, ratios: Array, trace: float, ratio_clip: float) -> Targets:
+def vtrace(
+    values: Array, rewards: Array, discounts: Array, ratios: Array, td_lambda: float, rho_clip: float
+) -> Targets:
     """Targets for T steps from `values` [T + 1] (the last is the bootstrap) and importance `ratios` [T]."""
     now, following = values[:-1], values[1:]
-    rho = jnp.minimum(ratio_clip, ratios)
-    surprise = rho * (rewards + discounts * following - now)
+    rho = jnp.minimum(rho_clip, ratios)
+    td_error = rho * (rewards + discounts * following - now)
 
     def backwards(correction: Array, step: tuple[Array, Array]) -> tuple[Array, Array]:
-        surprise, decay = step
-        correction = surprise + decay * correction
+        td_error, c = step
+        correction = td_error + c * correction
         return correction, correction
 
-    decays = discounts * trace * jnp.minimum(1.0, ratios)
-    _, corrections = jax.lax.scan(backwards, jnp.zeros_like(values[0]), (surprise, decays), reverse=True)
+    c_t = discounts * td_lambda * jnp.minimum(1.0, ratios)
+    _, corrections = jax.lax.scan(backwards, jnp.zeros_like(values[0]), (td_error, c_t), reverse=True)
     targets = now + corrections
     next_targets = jnp.append(targets[1:], values[-1])
-    mixed = trace * next_targets + (1.0 - trace) * following
+    mixed = td_lambda * next_targets + (1.0 - td_lambda) * following
     return Targets(values=targets, advantages=rho * (rewards + discounts * mixed - now))
 
 
@@ -42,12 +44,10 @@ class Returns(NamedTuple):
 
     rewards: Array  # float32 [T]
     discounts: Array  # float32 [T]
-    counted: Array  # bool [T]
+    mask: Array  # bool [T]
 
 
-def timeouts_as_truncations(
-    rewards: Array, terminated: Array, truncated: Array, values: Array, gamma: float
-) -> Returns:
+def time_limit_truncates(rewards: Array, terminated: Array, truncated: Array, values: Array, gamma: float) -> Returns:
     """The step that hits the cap shows no next state, so the critic's own value stands in for what it was worth.
 
     It then surprises nobody (its target is its value), earlier steps bootstrap from it, and it is not learned from.
@@ -55,17 +55,17 @@ def timeouts_as_truncations(
     return Returns(
         rewards=jnp.where(truncated, jax.lax.stop_gradient(values), rewards),
         discounts=jnp.where(terminated | truncated, 0.0, gamma),
-        counted=~truncated,
+        mask=~truncated,
     )
 
 
-def timeouts_as_ends(rewards: Array, terminated: Array, truncated: Array, values: Array, gamma: float) -> Returns:
+def time_limit_terminates(rewards: Array, terminated: Array, truncated: Array, values: Array, gamma: float) -> Returns:
     """The cap read as a part of the game: nothing comes after it."""
     return Returns(
         rewards=rewards,
         discounts=jnp.where(terminated | truncated, 0.0, gamma),
-        counted=jnp.ones_like(truncated),
+        mask=jnp.ones_like(truncated),
     )
 
 
-TIMEOUTS = {"truncate": timeouts_as_truncations, "terminate": timeouts_as_ends}
+TIME_LIMITS = {"truncate": time_limit_truncates, "terminate": time_limit_terminates}

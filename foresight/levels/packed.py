@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 
 from foresight.errors import ForesightError
-from foresight.files import write_whole
 from foresight.levels.cells import LARGEST_SIDE, SMALLEST_SIDE, LevelError
 from foresight.levels.sets import LevelSet, record_bytes
+from foresight.storage.files import write_whole
 
 SUFFIX = ".levels"
 MAGIC = b"FSLEVELS"

@@ -7,7 +7,6 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 
-from foresight.files import reading
 from foresight.levels.archives import LARGEST_FILE, files_in, kind_of, too_large
 from foresight.levels.boxoban import parse_boxoban
 from foresight.levels.cells import WALL, LevelError
@@ -15,6 +14,7 @@ from foresight.levels.operations import join
 from foresight.levels.packed import SUFFIX, is_packed
 from foresight.levels.sets import LevelSet
 from foresight.levels.text import Board, parse
+from foresight.storage.files import reading
 
 LEVEL_SUFFIXES = (".txt", ".sok", ".xsb")
 ARCHIVE_SUFFIX = re.compile(r"(\.tar)?\.(zip|tar|xz|txz|gz|tgz|bz2)$|\.tar$", re.IGNORECASE)

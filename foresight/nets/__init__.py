@@ -6,11 +6,11 @@ from jax import Array
 
 from foresight.errors import ForesightError
 from foresight.nets.atreec import ATreeC
-from foresight.nets.base import Net
 from foresight.nets.cnn import CNN
-from foresight.nets.drc import DRC
-from foresight.nets.i2a import I2A
+from foresight.nets.drc.drc import DRC
+from foresight.nets.i2a.i2a import I2A
 from foresight.nets.lstm import LSTM
+from foresight.nets.net import Net
 from foresight.nets.resnet import ResNet
 from foresight.nets.vin import VIN
 

@@ -12,9 +12,9 @@ import jax.numpy as jnp
 from jax import Array
 
 from foresight.errors import ForesightError
-from foresight.nets.base import FeedForward
 from foresight.nets.encoders import ENCODERS, Encoder, centre, plan_for
 from foresight.nets.layers import Linear, at_least_one, compute_dtype, from_0_to_1, lecun_normal
+from foresight.nets.net import FeedForward
 
 Aggregate = Callable[[Array], Array]  # Q of a state's actions [..., A] to the state's value [...]
 
@@ -130,9 +130,9 @@ class ATreeC(FeedForward):
         image = self.encoder(centre(picture, compute_dtype(self.dtype)))
         return normalised(jax.nn.relu(self.embed(image.reshape(-1))))
 
-    def read(self, features: Array, told: tuple[()]) -> tuple[Array, Array]:
+    def heads(self, features: Array, core_output: tuple[()]) -> tuple[Array, Array]:
         """Logits: the root's backed-up Q. Value: the critic's."""
-        del told
+        del core_output
         logits = self.tree.q_values(features, self.depth, self.aggregate, self.gamma, self.td_lambda)
         return logits, self.critic(features.astype(jnp.float32))[0]
 

@@ -3,10 +3,10 @@
 import equinox as eqx
 from jax import Array, random
 
-from foresight.nets.base import FeedForward
 from foresight.nets.encoders import Encoder, Plan, centre, plan_for
 from foresight.nets.heads import Head
 from foresight.nets.layers import at_least_one, compute_dtype
+from foresight.nets.net import FeedForward
 
 PLANS = {
     "sokoban": Plan((32, 32, *(64,) * 7), (8, *(4,) * 8), (4, 2, *(1,) * 7)),
@@ -47,9 +47,9 @@ class CNN(FeedForward):
         """[H, W, F]."""
         return self.encoder(centre(picture, compute_dtype(self.dtype)))
 
-    def read(self, features: Array, told: tuple[()]) -> tuple[Array, Array]:
+    def heads(self, features: Array, core_output: tuple[()]) -> tuple[Array, Array]:
         """Policy and value from the flattened features."""
-        del told
+        del core_output
         return self.head(features)
 
     def head_weights(self) -> list[Array]:

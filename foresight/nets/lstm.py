@@ -7,10 +7,10 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from foresight.nets.base import Net
 from foresight.nets.encoders import ENCODERS, Encoder, centre, plan_for
 from foresight.nets.heads import Head
 from foresight.nets.layers import Linear, at_least_one, compute_dtype, lecun_normal
+from foresight.nets.net import Net
 from foresight.types import Memory
 
 
@@ -18,7 +18,9 @@ class Seen(NamedTuple):
     """What is made of one picture, before any memory comes in."""
 
     encoded: Array  # i_t, [I]
-    pushes: tuple[Array, ...]  # for each module, what i_t adds to its pre-activations at every tick, float32 [4 U]
+    input_preactivations: tuple[
+        Array, ...
+    ]  # for each module, what i_t adds to its pre-activations at every tick, float32 [4 U]
 
 
 class State(NamedTuple):
@@ -46,14 +48,14 @@ class Module(eqx.Module):
         self.initial_cell = jnp.zeros(units)
         self.initial_output = jnp.zeros(units)
 
-    def push(self, encoded: Array) -> Array:
+    def input_preactivation(self, encoded: Array) -> Array:
         """What i_t adds to the pre-activations."""
         return (encoded @ self.on_input.astype(encoded.dtype)).astype(jnp.float32) + self.bias
 
-    def __call__(self, cell: Array, seen: Array, push: Array, dtype: jnp.dtype) -> State:
+    def __call__(self, cell: Array, seen: Array, input_preactivation: Array, dtype: jnp.dtype) -> State:
         """The next state, from the outputs `seen` [L U]."""
         recurrent = (seen.astype(dtype) @ self.on_outputs.astype(dtype)).astype(jnp.float32)
-        f, i, o, new = jnp.split(push + recurrent, 4)
+        f, i, o, new = jnp.split(input_preactivation + recurrent, 4)
         cell = jax.nn.sigmoid(f) * cell + jax.nn.sigmoid(i) * jnp.tanh(new)
         return State(cell, jax.nn.sigmoid(o) * jnp.tanh(cell))
 
@@ -115,26 +117,26 @@ class LSTM(Net):
         encoded = self.encoder(centre(picture, compute_dtype(self.dtype))).reshape(-1)
         if self.compress is not None:
             encoded = jax.nn.relu(self.compress(encoded))
-        return Seen(encoded, tuple(module.push(encoded) for module in self.modules))
+        return Seen(encoded, tuple(module.input_preactivation(encoded) for module in self.modules))
 
-    def recur(self, memory: Memory, features: Seen) -> tuple[Memory, Array]:
+    def core(self, memory: Memory, features: Seen) -> tuple[Memory, Array]:
         """N passes up the stack; tells the outputs of all modules, [D U]."""
         for _ in range(self.ticks):
-            memory = self.tick(memory, features.pushes)
+            memory = self.tick(memory, features.input_preactivations)
         return memory, jnp.concatenate([state.output for state in memory])
 
-    def tick(self, memory: Memory, pushes: tuple[Array, ...]) -> Memory:
+    def tick(self, memory: Memory, input_preactivations: tuple[Array, ...]) -> Memory:
         """One pass up the stack."""
         states = list(memory)
-        for d, (module, push) in enumerate(zip(self.modules, pushes, strict=True)):
+        for d, (module, input_preactivation) in enumerate(zip(self.modules, input_preactivations, strict=True)):
             seen = states[max(d - 1, 0) : d + 1] if self.compress is not None else states
             seen = jnp.concatenate([state.output for state in seen])
-            states[d] = module(states[d].cell, seen, push, compute_dtype(self.dtype))
+            states[d] = module(states[d].cell, seen, input_preactivation, compute_dtype(self.dtype))
         return tuple(states)
 
-    def read(self, features: Seen, told: Array) -> tuple[Array, Array]:
+    def heads(self, features: Seen, core_output: Array) -> tuple[Array, Array]:
         """Policy and value from [i_t, h_1, ..., h_D]."""
-        return self.head(jnp.concatenate([features.encoded.astype(jnp.float32), told]))
+        return self.head(jnp.concatenate([features.encoded.astype(jnp.float32), core_output]))
 
     def head_weights(self) -> list[Array]:
         """Those of the logits and the value."""

@@ -6,10 +6,10 @@ import equinox as eqx
 import jax
 from jax import Array
 
-from foresight.nets.base import FeedForward
 from foresight.nets.encoders import centre, plan_for, scaled
 from foresight.nets.heads import Head
 from foresight.nets.layers import Conv, at_least_one, compute_dtype
+from foresight.nets.net import FeedForward
 
 
 class SectionPlan(NamedTuple):
@@ -117,9 +117,9 @@ class ResNet(FeedForward):
             x = jax.nn.relu(section(x))
         return x
 
-    def read(self, features: Array, told: tuple[()]) -> tuple[Array, Array]:
+    def heads(self, features: Array, core_output: tuple[()]) -> tuple[Array, Array]:
         """Policy and value from the flattened features."""
-        del told
+        del core_output
         return self.head(features)
 
     def head_weights(self) -> list[Array]:

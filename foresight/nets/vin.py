@@ -13,10 +13,10 @@ import jax.numpy as jnp
 from jax import Array
 
 from foresight.errors import ForesightError
-from foresight.nets.base import FeedForward
 from foresight.nets.encoders import ENCODERS, Encoder, centre, plan_for
 from foresight.nets.heads import Head
 from foresight.nets.layers import Conv, at_least_one, compute_dtype, convolution, from_0_to_1, with_bias
+from foresight.nets.net import FeedForward
 
 
 def convolve_by_sums(x: Array, kernel: Array) -> Array:
@@ -228,9 +228,9 @@ class VIN(FeedForward):
         value, _ = jax.lax.scan(next_iteration, value, length=self.depth - 1)
         return self.rule(prepared, value)
 
-    def read(self, features: Array, told: tuple[()]) -> tuple[Array, Array]:
+    def heads(self, features: Array, core_output: tuple[()]) -> tuple[Array, Array]:
         """Logits and value from the attended Q."""
-        del told
+        del core_output
         return self.head(features)
 
     def head_weights(self) -> list[Array]:

@@ -25,7 +25,7 @@ def use_linear_networks(monkeypatch: pytest.MonkeyPatch) -> None:
     def make(kind, domain, picture_shape, actions, key, **settings):
         return Linear(picture_shape, actions, key)
 
-    monkeypatch.setattr("foresight.experiments.build.make_net", make)
+    monkeypatch.setattr("foresight.runs.build.make_net", make)
 
 
 def write_levels(folder: Path) -> str:
@@ -37,7 +37,8 @@ def write_levels(folder: Path) -> str:
 
 def arguments(levels: str, out: Path, *more: str) -> list[str]:
     """A command line that trains for two rounds."""
-    size = "--lanes 4 --minibatch 2 --unroll 3 --chunk 1 --steps 24 --caps 5 9 --env view=planes"
+    size = "--num-envs 4 --minibatch 2 --unroll 3 --iterations-per-call 1 --steps 24 --max-episode-steps 5 9"
+    size += " --env view=planes"
     return ["train", "sokoban", "--levels", levels, *size.split(), "--out", str(out), *more]
 
 
@@ -54,5 +55,5 @@ def modules_of(words: list[str]) -> tuple[str, set[str]]:
         "import sys; from foresight.app.cli import main\ntry: main(sys.argv[1:])\nfinally: print('\\n', *sys.modules)"
     )
     ended = subprocess.run([sys.executable, "-c", probe, *words], capture_output=True, text=True, check=False)
-    told, _, modules = ended.stdout.strip().rpartition("\n")
-    return told, set(modules.split())
+    output, _, modules = ended.stdout.strip().rpartition("\n")
+    return output, set(modules.split())

@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
-from foresight.experiments.metrics import read_metrics
-from foresight.experiments.weights import load_weights
+from foresight.runs.metrics import read_metrics
+from foresight.runs.weights import load_weights
 from tests.app.small_runs import status_of
 from tests.app.test_train import COMMAND, wait_for
 
@@ -26,21 +26,21 @@ def test_without_the_extra_training_says_what_to_install(tmp_path, capsys, monke
 @pytest.mark.extra
 def test_the_real_game_is_trained_stopped_evaluated_and_watched(tmp_path, capsys):
     out = tmp_path / "run"
-    size = "--lanes 4 --minibatch 2 --unroll 5 --chunk 1 --caps 30 30".split()
+    size = "--num-envs 4 --minibatch 2 --unroll 5 --iterations-per-call 1 --max-episode-steps 30 30".split()
     words = ["train", "atari", "--env", "game=breakout", "life_loss_ends=true", *size, *TINY_DRC, "--out", str(out)]
     environment = os.environ | {"XLA_FLAGS": "--xla_backend_optimization_level=0"}
     process = subprocess.Popen([*COMMAND, *words, "--steps", "1e7"], stderr=subprocess.PIPE, text=True, env=environment)
     wait_for(lambda: (out / "metrics.jsonl").exists() and len(read_metrics(out)) > 2)
     process.send_signal(signal.SIGINT)
-    told = process.communicate(timeout=60)[1]
-    assert process.returncode == 130, told
-    assert "the same command goes on with" in told
+    output = process.communicate(timeout=60)[1]
+    assert process.returncode == 130, output
+    assert "the same command goes on with" in output
     done = read_metrics(out)[-1]
-    assert load_weights(out).step == done["update"]
+    assert load_weights(out).step == done["iteration"]
 
-    assert status_of(["evaluate", str(out), "--limit", "3", "--cap", "12", "--json"]) == 0
+    assert status_of(["evaluate", str(out), "--limit", "3", "--max-steps", "12", "--json"]) == 0
     (row,) = json.loads(capsys.readouterr().out)
     assert (row["episodes"], row["steps_mean"]) == (3, 12.0)
-    assert status_of(["watch", str(out), "--cap", "10", "--gif", str(tmp_path / "a.gif")]) == 0
+    assert status_of(["watch", str(out), "--max-steps", "10", "--gif", str(tmp_path / "a.gif")]) == 0
     assert "atari/breakout, episode 0: score 0 in 10 steps" in capsys.readouterr().out
     assert (tmp_path / "a.gif").read_bytes().startswith(b"GIF89a")

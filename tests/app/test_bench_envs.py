@@ -4,7 +4,7 @@ import pytest
 
 from foresight.app import bench_envs
 from foresight.app.cli import main
-from foresight.experiments.bench_envs import Measurement
+from foresight.bench.envs import Measurement
 
 ROWS = [
     Measurement("foresight", "sokoban", "rules", 4_096, 12_345_678.0),

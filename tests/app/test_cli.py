@@ -20,8 +20,8 @@ def run(*arguments: str) -> subprocess.CompletedProcess:
 
 @pytest.mark.parametrize("option", ["--help", "--version"])
 def test_help_and_version_import_nothing_slow(option):
-    told, modules = modules_of([option])
-    assert "foresight" in told
+    output, modules = modules_of([option])
+    assert "foresight" in output
     assert "foresight.app.cli" in modules
     assert not {"jax", "numpy", "rich"} & modules
 
@@ -40,8 +40,8 @@ def test_the_version_is_the_packages(capsys):
 
 def test_the_package_runs_as_a_module():
     words = [sys.executable, "-m", "foresight"]
-    told = subprocess.run([*words, "--version"], capture_output=True, text=True, timeout=60, check=False)
-    assert (told.returncode, told.stdout) == (0, f"foresight {__version__}\n")
+    output = subprocess.run([*words, "--version"], capture_output=True, text=True, timeout=60, check=False)
+    assert (output.returncode, output.stdout) == (0, f"foresight {__version__}\n")
     wrong = subprocess.run([*words, "bogus"], capture_output=True, text=True, timeout=60, check=False)
     assert (wrong.returncode, wrong.stderr.startswith("foresight: unknown command 'bogus'")) == (2, True)
 
@@ -94,8 +94,8 @@ def test_a_reader_that_goes_away_is_no_error(unbuffered, words):
 @pytest.mark.parametrize("words", ["--help", "levels show --help"])
 def test_output_that_has_no_room_is_an_error_of_one_line(unbuffered, words):
     with open("/dev/full", "w") as full:
-        status, told = run_into(full, unbuffered, *words.split())
-    assert (status, told) == (2, "foresight: cannot write standard output: No space left on device\n")
+        status, output = run_into(full, unbuffered, *words.split())
+    assert (status, output) == (2, "foresight: cannot write standard output: No space left on device\n")
 
 
 def test_other_errors_of_the_system_are_not_taken_for_it(monkeypatch):
@@ -116,7 +116,7 @@ def test_too_little_memory_is_told_in_one_line(error, monkeypatch, capsys):
 
     monkeypatch.setattr(cli, "run", exhausted)
     assert status_of(["train"]) == 2
-    assert capsys.readouterr().err.startswith("foresight: out of memory: less at a time (--lanes")
+    assert capsys.readouterr().err.startswith("foresight: out of memory: less at a time (--num-envs")
 
 
 def test_other_errors_of_the_device_are_not_hidden(monkeypatch):

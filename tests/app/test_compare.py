@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from foresight.experiments.config import EnvSettings, NetSettings, RunConfig
+from foresight.runs.config import EnvSettings, NetSettings, RunConfig
 from tests.app.small_runs import status_of
 from tests.app.test_plot import write_run
 
@@ -121,6 +121,6 @@ def test_no_run_at_all_is_refused(capsys):
 
 def test_help_shows_examples(capsys):
     assert status_of(["compare", "--help"]) == 0
-    told = capsys.readouterr().out
-    assert "foresight compare runs/drc runs/vin runs/cnn" in told
-    assert "each as RUN or LABEL=RUN (required)" in " ".join(told.split())
+    output = capsys.readouterr().out
+    assert "foresight compare runs/drc runs/vin runs/cnn" in output
+    assert "each as RUN or LABEL=RUN (required)" in " ".join(output.split())

@@ -8,19 +8,19 @@ import numpy as np
 import pytest
 
 from foresight.envs.atari import GAMES
-from foresight.experiments.metrics import read_metrics
-from foresight.experiments.weights import load_weights
+from foresight.runs.metrics import read_metrics
+from foresight.runs.weights import load_weights
 from tests.app.small_runs import status_of, use_linear_networks
 from tests.learning.host_corridor import HostCorridor
 
-SIZE = "--lanes 4 --minibatch 2 --unroll 12 --chunk 1 --steps 96".split()
+SIZE = "--num-envs 4 --minibatch 2 --unroll 12 --iterations-per-call 1 --steps 96".split()
 
 
 def corridor(batch: int, threads: int, frame_cap: int, game: str) -> HostCorridor:
     """A game as `build_host_env` asks for it."""
     assert game in GAMES
     env = HostCorridor(batch)
-    env.cap = frame_cap // 4 if frame_cap < 100 else HostCorridor.cap
+    env.max_steps = frame_cap // 4 if frame_cap < 100 else HostCorridor.max_steps
     return env
 
 
@@ -30,7 +30,7 @@ def finished(tmp_path_factory):
     out = tmp_path_factory.mktemp("host") / "run"
     with pytest.MonkeyPatch.context() as monkeypatch:
         use_linear_networks(monkeypatch)
-        monkeypatch.setattr("foresight.experiments.build.Atari", corridor)
+        monkeypatch.setattr("foresight.runs.build.Atari", corridor)
         words = ["train", "atari", "--env", "game=breakout", *SIZE, "--out", str(out)]
         assert status_of(words) == 0
         yield out, words
@@ -40,7 +40,11 @@ def test_a_run_of_atari_is_kept_and_gone_on_with(finished, capsys):
     out, words = finished
     assert [record["steps"] for record in read_metrics(out)] == [48, 96]
     stored = json.loads((out / "config.json").read_text())["config"]
-    assert (stored["domain"], stored["env"]["env"], stored["env"]["caps"]) == ("atari", ["game=breakout"], [27000] * 2)
+    assert (stored["domain"], stored["env"]["env"], stored["env"]["max_episode_steps"]) == (
+        "atari",
+        ["game=breakout"],
+        [27000] * 2,
+    )
     assert load_weights(out).step == 2
     for again in (words, ["train", "--out", str(out)]):
         assert status_of(again) == 0
@@ -102,7 +106,7 @@ def test_the_cap_cuts_episodes(finished, tmp_path):
         assert status_of(["evaluate", str(out), "--limit", "12", "--out", str(path), *words]) == 0
         return np.load(path, allow_pickle=False)["steps"][0]
 
-    assert np.array_equal(steps("--cap", "2"), np.minimum(steps(), 2))
+    assert np.array_equal(steps("--max-steps", "2"), np.minimum(steps(), 2))
     assert steps().max() > 2
 
 
@@ -110,9 +114,9 @@ def test_evaluation_wants_a_limit_and_no_levels(finished, capsys):
     out, _ = finished
     for words, message in (([], "say how many to play with --limit"), (["--levels", "x"], "--levels is for sokoban")):
         assert status_of(["evaluate", str(out), *words]) == 2
-        told = capsys.readouterr()
-        assert message in told.err
-        assert told.out == ""
+        output = capsys.readouterr()
+        assert message in output.err
+        assert output.out == ""
 
 
 def test_watching_tells_how_the_episode_went(finished, capsys):
@@ -126,7 +130,7 @@ def test_watching_tells_how_the_episode_went(finished, capsys):
 def test_a_network_without_a_plan_for_atari_is_refused(finished, tmp_path, capsys, monkeypatch):
     from foresight.nets import make
 
-    monkeypatch.setattr("foresight.experiments.build.make_net", make)
+    monkeypatch.setattr("foresight.runs.build.make_net", make)
     _, words = finished
     assert status_of([*words[:-1], str(tmp_path / "run"), "--net", "cnn"]) == 2
     assert "no CNN is known for the domain 'atari'" in capsys.readouterr().err

@@ -7,9 +7,9 @@ import pytest
 
 from foresight.app import levels as app
 from foresight.app.cli import main
-from foresight.app.png import format_png
 from foresight.levels import naming, open_set, read_set, write_set
 from foresight.levels.boxoban import format_boxoban
+from foresight.render.png import format_png
 from tests.levels.drawings import SMALL, levels, random_cells
 
 TWO_BOXES = ("#####", "#*+$#", "#####")
@@ -216,12 +216,12 @@ def test_no_command_writes_over_a_file_that_is_no_packed_set(error, here):
     (here / "notes.levels").write_text("not levels")
     (here / "packed").mkdir()
     (here / "packed" / "hard.levels").write_text("not levels")
-    told = "is there and is no packed level set: give DST another name, or remove that file first"
-    assert f"notes.levels {told}" in error("import", "small.txt", "notes.levels")
-    assert f"notes.levels {told}" in error("dedupe", "small.txt", "notes.levels")
-    assert f"notes.levels {told}" in error("subset", "small.txt", "notes.levels", "--count", 1)
-    assert f"notes.levels {told}" in error("generate", "notes.levels", "--count", 1)
-    assert f"packed/hard.levels {told}" in error("import", "tree", "packed")
+    output = "is there and is no packed level set: give DST another name, or remove that file first"
+    assert f"notes.levels {output}" in error("import", "small.txt", "notes.levels")
+    assert f"notes.levels {output}" in error("dedupe", "small.txt", "notes.levels")
+    assert f"notes.levels {output}" in error("subset", "small.txt", "notes.levels", "--count", 1)
+    assert f"notes.levels {output}" in error("generate", "notes.levels", "--count", 1)
+    assert f"packed/hard.levels {output}" in error("import", "tree", "packed")
     assert sorted(path.name for path in (here / "packed").iterdir()) == ["hard.levels"]
     assert (here / "notes.levels").read_text() == (here / "packed" / "hard.levels").read_text() == "not levels"
 

@@ -14,14 +14,16 @@ from pathlib import Path
 import pytest
 
 from foresight.app.evaluate import main as evaluate
-from foresight.experiments.checkpoints import steps_in
-from foresight.experiments.lock import own
-from foresight.experiments.metrics import read_metrics
+from foresight.runs.checkpoints import steps_in
+from foresight.runs.lock import own
+from foresight.runs.metrics import read_metrics
 from tests.app.small_runs import modules_of
 
 COMMAND = [sys.executable, "-c", "from foresight.app.cli import main; main()"]
-TRAIN = "train sokoban --preset quick --features 2 --net-set hidden=4 --lanes 4 --minibatch 4 --unroll 2"
-OFTEN = "--chunk 1 --steps 1e9 --save-every 1e-6 --keep 1 --quiet"  # a checkpoint a chunk, and the last one pruned
+TRAIN = "train sokoban --preset quick --features 2 --net-set hidden=4 --num-envs 4 --minibatch 4 --unroll 2"
+OFTEN = (
+    "--iterations-per-call 1 --steps 1e9 --save-every 1e-6 --keep 1 --quiet"  # always a checkpoint, the last one pruned
+)
 
 
 @contextmanager
@@ -36,8 +38,8 @@ def live_run(folder: Path) -> Iterator[subprocess.Popen]:
             time.sleep(0.05)
         yield trainer
         trainer.send_signal(signal.SIGTERM)
-        told = trainer.communicate(timeout=60)[1]
-        assert trainer.returncode == 143, told
+        output = trainer.communicate(timeout=60)[1]
+        assert trainer.returncode == 143, output
     finally:
         trainer.kill()
         trainer.communicate()
@@ -48,7 +50,7 @@ def evaluate_while_it_trains(folder: Path, capsys, times: int, checkpoints: int)
     seen = []
     with live_run(folder):
         while len(seen) < times or len(set(seen)) < checkpoints:
-            evaluate([str(folder), *"--levels builtin/tiny-test --limit 2 --cap 3 --json".split()])
+            evaluate([str(folder), *"--levels builtin/tiny-test --limit 2 --max-steps 3 --json".split()])
             output = capsys.readouterr()
             (entry,) = json.loads(output.out)
             assert entry["levels"] == 2

@@ -16,8 +16,8 @@ from foresight.app import play as command
 from foresight.app.play_session import Session, actions_by_key
 from foresight.app.terminal import ENTER, LEAVE, Abilities, abilities_of, format_board, nearest_of_256, paint
 from foresight.envs import make
-from foresight.envs.draw import format_cells
 from foresight.errors import ForesightError
+from foresight.render.draw import format_cells
 
 LEVELS = """\
 ; 0

@@ -8,8 +8,8 @@ import pytest
 
 from foresight.app.plot import curves_by_label, read_labelled
 from foresight.errors import ForesightError
-from foresight.experiments.config import NetSettings, RunConfig
-from foresight.experiments.runs import open_run
+from foresight.runs.config import NetSettings, RunConfig
+from foresight.runs.folder import open_run
 from tests.app.small_runs import status_of
 
 
@@ -17,9 +17,11 @@ def write_run(folder, config: RunConfig, slope: float, records: int = 6):
     """A run folder with records in which the share solved grows evenly, half as fast for every further seed."""
     run = open_run(folder, config.as_json())
     lines = []
-    for update in range(1, records + 1):
-        values = [slope * update / (seed + 1) for seed in range(config.seeds)]
-        lines.append({"update": update, "steps": 1000 * update, "solved": values if config.seeds > 1 else values[0]})
+    for iteration in range(1, records + 1):
+        values = [slope * iteration / (seed + 1) for seed in range(config.seeds)]
+        lines.append(
+            {"iteration": iteration, "steps": 1000 * iteration, "solved": values if config.seeds > 1 else values[0]}
+        )
     run.metrics.write_text("".join(json.dumps(line) + "\n" for line in lines))
     return str(folder)
 
@@ -60,9 +62,9 @@ def test_a_picture_is_drawn_and_its_curves_are_told_as_json(tmp_path, capsys):
     other = write_run(tmp_path / "b", CNN, 0.1, records=3)
     words = ["plot", one, other, "--out", str(tmp_path / "c.png"), "--window", "0", "--json"]
     assert status_of(words) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert (told["field"], told["window"], told["file"]) == ("solved", 0, str(tmp_path / "c.png"))
-    drc, cnn = told["curves"]
+    output = json.loads(capsys.readouterr().out)
+    assert (output["field"], output["window"], output["file"]) == ("solved", 0, str(tmp_path / "c.png"))
+    drc, cnn = output["curves"]
     assert (drc["label"], drc["seeds"], drc["steps"][-1]) == ("DRC(3,3)", 2, 6000)
     assert drc["mean"][-1] == pytest.approx(0.45)
     assert drc["low"][-1] < 0.3 < 0.6 < drc["high"][-1]
@@ -73,11 +75,11 @@ def test_a_picture_is_drawn_and_its_curves_are_told_as_json(tmp_path, capsys):
 def test_people_are_told_where_curves_end_and_where_the_picture_is(tmp_path, capsys):
     run = write_run(tmp_path / "a", replace(DRC, seeds=2), 0.1)
     assert status_of(["plot", run, "--out", str(tmp_path / "c.svg")]) == 0
-    told = capsys.readouterr().out
-    assert "DRC(3,3)" in told
-    assert "45.00 %" in told
-    assert "at 6,000 steps" in told
-    assert f"smoothed over 300 steps, is drawn in {tmp_path / 'c.svg'}" in told
+    output = capsys.readouterr().out
+    assert "DRC(3,3)" in output
+    assert "45.00 %" in output
+    assert "at 6,000 steps" in output
+    assert f"smoothed over 300 steps, is drawn in {tmp_path / 'c.svg'}" in output
     assert "<svg" in (tmp_path / "c.svg").read_text()
 
 
@@ -106,7 +108,7 @@ def test_a_run_without_records_is_named(tmp_path):
 def write_run_of_scores(folder, scores: list[float | None]) -> str:
     """A run folder in which nothing is solved, as of Atari; null where no episode ended."""
     run = open_run(folder, RunConfig("atari").as_json())
-    lines = [{"update": n, "steps": 1000 * n, "score": score} for n, score in enumerate(scores, 1)]
+    lines = [{"iteration": n, "steps": 1000 * n, "score": score} for n, score in enumerate(scores, 1)]
     run.metrics.write_text("".join(json.dumps(line) + "\n" for line in lines))
     return str(folder)
 
@@ -114,9 +116,9 @@ def write_run_of_scores(folder, scores: list[float | None]) -> str:
 def test_where_nothing_can_be_solved_the_score_is_drawn_of_records_that_have_one(tmp_path, capsys):
     run = write_run_of_scores(tmp_path / "a", [None, 1.0, None, 3.0])
     assert status_of(["plot", run, "--out", str(tmp_path / "a.png"), "--window", "0", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["field"] == "score"
-    assert (told["curves"][0]["steps"], told["curves"][0]["mean"]) == ([2000, 4000], [1.0, 3.0])
+    output = json.loads(capsys.readouterr().out)
+    assert output["field"] == "score"
+    assert (output["curves"][0]["steps"], output["curves"][0]["mean"]) == ([2000, 4000], [1.0, 3.0])
 
 
 def test_a_run_in_which_no_episode_has_ended_is_refused(tmp_path, capsys):

@@ -14,10 +14,10 @@ import pytest
 from foresight.app.progress import Pace, TrainingProgress, format_duration, format_record
 from foresight.app.train import parse, said
 from foresight.errors import ForesightError
-from foresight.experiments.config import NetSettings
-from foresight.experiments.metrics import read_metrics
-from foresight.experiments.presets import PRESETS, quick
-from foresight.experiments.weights import load_weights
+from foresight.runs.config import NetSettings
+from foresight.runs.metrics import read_metrics
+from foresight.runs.presets import PRESETS, quick
+from foresight.runs.weights import load_weights
 from tests.app.small_runs import arguments, modules_of, status_of, use_linear_networks, write_levels
 
 COMMAND = [sys.executable, "-c", "from foresight.app.cli import main; main()"]
@@ -36,7 +36,7 @@ def test_a_preset_gives_the_settings_and_flags_override_them(name):
     assert settings("sokoban", "--preset", name) == PRESETS[name]()
     changed = settings("sokoban", "--preset", name, "--steps", "1e3", "--depth", "2", "--learning-rate", "0.5")
     assert (changed.steps, changed.net.depth, changed.learn.learning_rate) == (1e3, 2, 0.5)
-    assert changed.learn.lanes == PRESETS[name]().learn.lanes
+    assert changed.learn.num_envs == PRESETS[name]().learn.num_envs
 
 
 def test_the_command_line_of_the_documentation_means_what_it_says():
@@ -54,7 +54,7 @@ def test_another_domain_does_not_inherit_the_presets_levels():
     run = settings("gridworld", "--preset", "quick")
     assert run.env.env == ()
     assert run.learn == quick().learn
-    assert settings("minipacman").env.caps == (3000, 3000)
+    assert settings("minipacman").env.max_episode_steps == (3000, 3000)
 
 
 def test_a_flag_is_found_in_both_spellings_and_the_last_one_counts():
@@ -68,11 +68,11 @@ def test_a_flag_is_found_in_both_spellings_and_the_last_one_counts():
         (["chess"], "no domain 'chess'; there are: sokoban, boxworld"),
         (["--net", "perceptron"], "no network 'perceptron'; there are: drc, lstm"),
         (["--preset", "best"], "no preset is called 'best'; there are: default, paper, quick, a3c"),
-        (["--lanes", "7"], "--lanes .7. must be a multiple of --minibatch"),
+        (["--num-envs", "7"], "--num-envs .7. must be a multiple of --minibatch"),
         (["--steps", "0"], "--steps must be a number of at least 1"),
         (["--steps", "nan"], "--steps must be a number of at least 1"),
         (["--seeds", "0"], "--seeds must be at least 1"),
-        (["--caps", "9", "5"], "--caps must be two numbers"),
+        (["--max-episode-steps", "9", "5"], "--max-episode-steps must be two numbers"),
         (["--keep", "0"], "--keep must be at least 1"),
         (["--save-every", "0"], "--save-every"),
         (["--processes", "2"], "--processes and --process-id go with --coordinator"),
@@ -123,13 +123,13 @@ def test_it_is_said_when_whole_chunks_take_many_more_steps_and_when_a_cpu_is_to_
 ):
     use_linear_networks(monkeypatch)
     assert status_of(arguments(write_levels(tmp_path), tmp_path / "a", "--steps", "13", "--dtype", "bfloat16")) == 0
-    told = capsys.readouterr().err
-    assert "--steps 13 comes to 24: a run takes whole chunks (--chunk)" in told
-    assert "bfloat16 is slow on a CPU" in told
+    output = capsys.readouterr().err
+    assert "--steps 13 comes to 24: a run takes whole chunks (--iterations-per-call)" in output
+    assert "bfloat16 is slow on a CPU" in output
     assert status_of(arguments(write_levels(tmp_path), tmp_path / "b", "--steps", "23", "--dtype", "float32")) == 0
-    told = capsys.readouterr().err
-    assert "comes to" not in told
-    assert "bfloat16" not in told
+    output = capsys.readouterr().err
+    assert "comes to" not in output
+    assert "bfloat16" not in output
 
 
 def test_a_run_keeps_its_config_its_records_and_a_checkpoint(finished):
@@ -138,7 +138,7 @@ def test_a_run_keeps_its_config_its_records_and_a_checkpoint(finished):
     assert [record["steps"] for record in records] == [12, 24]
     assert all(len(record["solved"]) == 2 for record in records)
     stored = json.loads((folder / "run" / "config.json").read_text())["config"]
-    assert (stored["seeds"], stored["learn"]["lanes"], stored["env"]["caps"]) == (2, 4, [5, 9])
+    assert (stored["seeds"], stored["learn"]["num_envs"], stored["env"]["max_episode_steps"]) == (2, 4, [5, 9])
     assert load_weights(folder / "run").step == 2
 
 
@@ -146,9 +146,9 @@ def test_the_folder_alone_goes_on_with_the_stored_settings(finished, capsys):
     folder, words = finished
     assert parse(["--out", str(folder / "run")]).settings == parse(words[1:]).settings
     assert status_of(["train", "--out", str(folder / "run")]) == 0
-    told = capsys.readouterr().err
-    assert "going on from" in told
-    assert "done: 2 updates" in told
+    output = capsys.readouterr().err
+    assert "going on from" in output
+    assert "done: 2 updates" in output
 
 
 def test_other_settings_are_refused_and_the_run_is_left_alone(finished, capsys):
@@ -186,7 +186,7 @@ def test_a_config_that_is_not_there_or_not_ours_is_refused(tmp_path):
 
 def test_a_run_starts_from_the_weights_of_another(finished, tmp_path):
     folder, words = finished
-    from_there = [*words[:-4], "--out", str(tmp_path / "child"), "--learning-rate", "0", "--final-rate", "0"]
+    from_there = [*words[:-4], "--out", str(tmp_path / "child"), "--learning-rate", "0", "--final-learning-rate", "0"]
     assert status_of([*from_there, "--seeds", "2", "--from-weights", str(folder / "run")]) == 0
     parent, child = load_weights(folder / "run").arrays, load_weights(tmp_path / "child").arrays
     assert all(np.array_equal(parent[name], child[name]) for name in parent)
@@ -216,17 +216,17 @@ def test_tensorboard_or_wandb_that_is_missing_is_said_at_once(tmp_path, capsys, 
     assert not (tmp_path / "run").exists()
 
 
-RECORD = {"update": 4, "steps": 1000, "solved": [0.25, 0.75], "score": [1.0, 2.0], "entropy": [0.5, 0.5]}
+RECORD = {"iteration": 4, "steps": 1000, "solved": [0.25, 0.75], "score": [1.0, 2.0], "entropy": [0.5, 0.5]}
 
 
 def test_progress_shows_means_over_seeds_speed_of_all_and_time_left():
-    told = format_record(RECORD, pace=100.0, total_steps=67_000, seeds=2)
-    assert told == "200 steps/s  solved 50.0 %  return 1.50  entropy 0.50  11:00 left"
+    output = format_record(RECORD, pace=100.0, total_steps=67_000, seeds=2)
+    assert output == "200 steps/s  solved 50.0 %  return 1.50  entropy 0.50  11:00 left"
     assert "steps/s" not in format_record(RECORD, None, 67_000, 2)
 
 
 def test_progress_leaves_out_what_a_record_does_not_tell():
-    record = {"update": 4, "steps": 1000, "score": None, "entropy": 0.5}
+    record = {"iteration": 4, "steps": 1000, "score": None, "entropy": 0.5}
     assert format_record(record, None, 67_000, 1) == "entropy 0.50"
     assert format_record(record | {"score": 2.0}, None, 67_000, 1) == "return 2.00  entropy 0.50"
 
@@ -274,8 +274,8 @@ def test_without_a_terminal_a_line_now_and_then_is_said(capsys):
 
 
 def test_help_is_quick_and_gives_examples():
-    told, modules = modules_of(["train", "--help"])
-    assert "foresight train sokoban --net drc --depth 3 --ticks 3 --levels" in told
+    output, modules = modules_of(["train", "--help"])
+    assert "foresight train sokoban --net drc --depth 3 --ticks 3 --levels" in output
     assert "foresight.app.train" in modules
     assert "jax" not in modules
 
@@ -283,7 +283,7 @@ def test_help_is_quick_and_gives_examples():
 def test_ctrl_c_saves_and_the_same_command_goes_on(tmp_path):
     """The real thing: a small DRC in a process of its own."""
     words = "train sokoban --preset quick --levels builtin/mini-test --depth 1 --ticks 1 --features 4".split()
-    words += "--net-set hidden=8 --lanes 4 --minibatch 4 --unroll 3 --chunk 1 --steps 1e7".split()
+    words += "--net-set hidden=8 --num-envs 4 --minibatch 4 --unroll 3 --iterations-per-call 1 --steps 1e7".split()
     # Compiling is most of the time here, and less thorough compiling is enough.
     environment = os.environ | {"XLA_FLAGS": "--xla_backend_optimization_level=0"}
     process = subprocess.Popen(
@@ -291,11 +291,11 @@ def test_ctrl_c_saves_and_the_same_command_goes_on(tmp_path):
     )
     wait_for(lambda: (tmp_path / "run" / "metrics.jsonl").exists() and len(read_metrics(tmp_path / "run")) > 2)
     process.send_signal(signal.SIGINT)
-    told = process.communicate(timeout=60)[1]
+    output = process.communicate(timeout=60)[1]
     assert process.returncode == 130
-    assert f"the same command goes on with {tmp_path / 'run'} where it stopped" in told
-    assert "Traceback" not in told
-    assert load_weights(tmp_path / "run").step == read_metrics(tmp_path / "run")[-1]["update"]
+    assert f"the same command goes on with {tmp_path / 'run'} where it stopped" in output
+    assert "Traceback" not in output
+    assert load_weights(tmp_path / "run").step == read_metrics(tmp_path / "run")[-1]["iteration"]
 
 
 def wait_for(condition, seconds: float = 120.0) -> None:

@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 
 from foresight.app.watch import CELL, TRIED, main
-from foresight.envs.draw import draw
-from foresight.envs.sokoban import make
+from foresight.envs.sokoban.rules import make
 from foresight.errors import ForesightError
-from foresight.experiments.agents import Agent, shipped_names
-from foresight.experiments.config import EnvSettings, RunConfig
-from foresight.nets.base import Net
+from foresight.nets.net import Net
+from foresight.render.draw import draw
+from foresight.runs.agents import Agent, shipped_names
+from foresight.runs.config import EnvSettings, RunConfig
 from tests.app.small_runs import status_of, use_linear_networks
 from tests.drawings import level, level_set
-from tests.envs.test_draw import decoded
-from tests.experiments.test_agents import write_weights
+from tests.render.test_draw import decoded
+from tests.runs.test_agents import write_weights
 
 RIGHT, LEFT = 4, 3
 UNSOLVABLE = level("######", "#$@. #", "######")
@@ -38,11 +38,11 @@ class Pacer(Net):
     def encode(self, picture):
         return ()
 
-    def recur(self, memory, features):
+    def core(self, memory, features):
         return memory + 1, memory
 
-    def read(self, features, told):
-        return jax.nn.one_hot(jnp.where(told < 2, RIGHT, LEFT), 5), jnp.zeros(())
+    def read(self, features, output):
+        return jax.nn.one_hot(jnp.where(output < 2, RIGHT, LEFT), 5), jnp.zeros(())
 
     def head_weights(self):
         return [self.weights]
@@ -52,13 +52,13 @@ class Pacer(Net):
 def pacer_plays(monkeypatch):
     """A function after which the model of any name is a Pacer, on these boards."""
 
-    def use(*boards: np.ndarray, caps: tuple[int, int] = (30, 120)) -> None:
+    def use(*boards: np.ndarray, max_episode_steps: tuple[int, int] = (30, 120)) -> None:
         def load_agents(model, levels):
             assert (model, levels) == ("pacer", "drawn")
-            config = RunConfig(env=EnvSettings(caps=caps))
+            config = RunConfig(env=EnvSettings(max_episode_steps=max_episode_steps))
             return [Agent(Pacer(jnp.zeros(1)), make(level_set(*boards)), config, 0, 0, Path(model))]
 
-        monkeypatch.setattr("foresight.experiments.agents.load_agents", load_agents)
+        monkeypatch.setattr("foresight.runs.agents.load_agents", load_agents)
 
     return use
 
@@ -88,7 +88,7 @@ def test_without_a_number_the_first_level_solved_is_shown(pacer_plays, capsys):
     watch()
     assert capsys.readouterr().out.startswith("level 1: solved in 4 steps")
     pacer_plays(UNSOLVABLE, UNSOLVABLE)
-    watch("--cap", "5")
+    watch("--max-steps", "5")
     assert capsys.readouterr().out.startswith("level 0: not solved in 5 steps")
 
 
@@ -96,15 +96,15 @@ def test_the_agent_may_think_first_and_has_a_step_cap(pacer_plays, capsys):
     pacer_plays(BY_LEFT)
     watch("--index", "0", "--think", "2")
     assert capsys.readouterr().out.startswith("level 0: solved in 1 steps")
-    watch("--index", "0", "--cap", "3")
+    watch("--index", "0", "--max-steps", "3")
     assert capsys.readouterr().out.startswith("level 0: not solved in 3 steps")
 
 
 def test_the_usual_cap_is_that_of_evaluation(pacer_plays, capsys):
-    pacer_plays(UNSOLVABLE, caps=(10, 30))
+    pacer_plays(UNSOLVABLE, max_episode_steps=(10, 30))
     watch()
     assert capsys.readouterr().out.startswith("level 0: not solved in 120 steps")
-    pacer_plays(UNSOLVABLE, caps=(30, 130))
+    pacer_plays(UNSOLVABLE, max_episode_steps=(30, 130))
     watch()
     assert capsys.readouterr().out.startswith("level 0: not solved in 130 steps")
 
@@ -112,7 +112,7 @@ def test_the_usual_cap_is_that_of_evaluation(pacer_plays, capsys):
 def test_where_nothing_is_ever_solved_the_score_is_told(tmp_path, capsys, monkeypatch):
     use_linear_networks(monkeypatch)
     write_weights(tmp_path / "m.safetensors", RunConfig(domain="minipacman"))
-    main([str(tmp_path / "m.safetensors"), "--index", "2", "--cap", "4"])
+    main([str(tmp_path / "m.safetensors"), "--index", "2", "--max-steps", "4"])
     assert re.fullmatch(r"level 2: score -?\d+\.\d\d in \d steps\n", capsys.readouterr().out)
 
 
@@ -152,10 +152,10 @@ def test_a_level_that_is_not_there_is_refused(index):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("--cap=-3", "--cap must be at least 1, not -3"),
-        ("--cap=0", "--cap must be at least 1, not 0"),
-        ("--cap=99999999999", "--cap must be at most 2147483647"),
-        ("--cap=2147483647", "are more than 2,147,483,647 moves: give a smaller --cap"),
+        ("--max-steps=-3", "--max-steps must be at least 1, not -3"),
+        ("--max-steps=0", "--max-steps must be at least 1, not 0"),
+        ("--max-steps=99999999999", "--max-steps must be at most 2147483647"),
+        ("--max-steps=2147483647", "are more than 2,147,483,647 moves: give a smaller --max-steps"),
         ("--think=-5", "--think must be at least 0, not -5"),
         ("--think=99999999999999999999", "--think must be at most 2147483647"),
         ("--index=-1", "--index must be at least 0, not -1"),
@@ -164,9 +164,9 @@ def test_a_level_that_is_not_there_is_refused(index):
 )
 def test_what_cannot_be_asked_is_refused_by_name(words, message, capsys):
     assert status_of(["watch", "drc33-gridworld", words]) == 2
-    told = capsys.readouterr()
-    assert message in told.err
-    assert told.out == ""
+    output = capsys.readouterr()
+    assert message in output.err
+    assert output.out == ""
 
 
 def test_an_agent_that_is_not_there_is_refused_with_those_that_are():

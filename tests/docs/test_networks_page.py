@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from foresight.experiments.parameters import compare
+from foresight.analysis.parameters import compare
 from foresight.nets import KINDS, settings_of
 
 PAGE = (Path(__file__).parents[2] / "docs" / "networks.md").read_text()

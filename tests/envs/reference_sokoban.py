@@ -60,18 +60,18 @@ class ManyGames:
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Rewards [B] and solved [B]."""
-        flat, lanes = self.boards.reshape(len(self.boards), -1), np.arange(len(self.boards))
+        flat, num_envs = self.boards.reshape(len(self.boards), -1), np.arange(len(self.boards))
         here = np.argmax(flat >= PLAYER, axis=1)
         ahead = here + self.offsets[actions]
         beyond = np.clip(ahead + self.offsets[actions], 0, flat.shape[1] - 1)  # clipped ones lie behind the border
-        code_ahead, code_beyond = flat[lanes, ahead], flat[lanes, beyond]
+        code_ahead, code_beyond = flat[num_envs, ahead], flat[num_envs, beyond]
         is_box = (code_ahead == BOX) | (code_ahead == BOX_ON_TARGET)
         pushes = is_box & ((code_beyond == FLOOR) | (code_beyond == TARGET))
         moves = (actions != 0) & (pushes | (code_ahead == FLOOR) | (code_ahead == TARGET))
         gains = (pushes & (code_beyond == TARGET)).astype(int) - (pushes & (code_ahead == BOX_ON_TARGET))
-        flat[lanes[pushes], beyond[pushes]] += BOX - FLOOR
-        flat[lanes[pushes], ahead[pushes]] -= BOX - FLOOR
-        flat[lanes[moves], here[moves]] -= PLAYER - FLOOR
-        flat[lanes[moves], ahead[moves]] += PLAYER - FLOOR
+        flat[num_envs[pushes], beyond[pushes]] += BOX - FLOOR
+        flat[num_envs[pushes], ahead[pushes]] -= BOX - FLOOR
+        flat[num_envs[moves], here[moves]] -= PLAYER - FLOOR
+        flat[num_envs[moves], ahead[moves]] += PLAYER - FLOOR
         solved = ~(flat == BOX).any(axis=1)
         return (-0.01 + gains + 10 * solved).astype(np.float32), solved

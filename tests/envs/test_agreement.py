@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from foresight.envs import make
-from foresight.envs.base import start_each
+from foresight.envs.episodes import start_each
 from foresight.levels import LevelSet, open_set
 from foresight.levels.sources import read_source
 from tests.drawings import level, level_set
@@ -20,7 +20,7 @@ from tests.envs.test_sokoban import random_boards
 
 CAP = 120
 ARCHIVE = os.environ.get("FORESIGHT_BOXOBAN")
-LANES = 48
+NUM_ENVS = 48
 REFERENCES = {
     "sokoban": reference_sokoban.Game,
     "gridworld": reference_gridworld.Game,
@@ -52,12 +52,12 @@ SEEN = {
 
 def agree(env, steps, seed):
     """Play both for `steps` in each lane; how many episodes ended, and what rewards were seen."""
-    first = jax.jit(start_each)(env, jax.random.split(jax.random.key(seed), LANES))
-    actions = draw_actions(env.actions, jax.random.key(seed + 1), steps, LANES)
+    first = jax.jit(start_each)(env, jax.random.split(jax.random.key(seed), NUM_ENVS))
+    actions = draw_actions(env.actions, jax.random.key(seed + 1), steps, NUM_ENVS)
     boards = np.asarray(jax.vmap(env.observe)(first.state))
     given = jax.tree.map(np.asarray, play(env, first, actions)[1])
     episodes, seen = 0, set()
-    for lane in range(LANES):
+    for lane in range(NUM_ENVS):
         own = jax.tree.map(lambda leaf, lane=lane: leaf[:, lane], given)
         ended, rewards = replay(REFERENCES[env.name], boards[lane], np.asarray(actions[:, lane]).tolist(), own)
         episodes, seen = episodes + ended, seen | rewards
@@ -88,7 +88,7 @@ def replay(reference, board, actions, given):
 @pytest.mark.parametrize("case", CASES)
 def test_a_slow_version_written_from_the_rules_gives_the_same(case):
     episodes, seen = agree(CASES[case](), 250, seed=0)
-    assert episodes >= LANES
+    assert episodes >= NUM_ENVS
     assert seen >= SEEN[case]
 
 
@@ -102,14 +102,14 @@ def test_a_slow_version_gives_the_same_over_ten_thousand_episodes(case):
     assert seen >= SEEN[case]
 
 
-def transitions_agree(env, levels, lanes, steps):
+def transitions_agree(env, levels, num_envs, steps):
     """Sokoban against the numpy version in every field, with new episodes checked to be levels of the set."""
     boards = {board.tobytes() for board in levels}
-    playing = jax.jit(start_each)(env, jax.random.split(jax.random.key(2), lanes))
+    playing = jax.jit(start_each)(env, jax.random.split(jax.random.key(2), num_envs))
     games = reference_sokoban.ManyGames(np.asarray(jax.vmap(env.observe)(playing.state)))
-    counts, stretch = np.zeros(lanes, int), 10
+    counts, stretch = np.zeros(num_envs, int), 10
     for part in range(steps // stretch):
-        actions = draw_actions(env.actions, jax.random.fold_in(jax.random.key(3), part), stretch, lanes)
+        actions = draw_actions(env.actions, jax.random.fold_in(jax.random.key(3), part), stretch, num_envs)
         playing, given = play(env, playing, actions)
         given = jax.tree.map(np.asarray, given)
         for t in range(stretch):
@@ -143,13 +143,13 @@ def test_the_two_slow_sokobans_agree():
 
 def test_many_transitions_of_sokoban_agree_with_numpy_in_every_field():
     levels = random_boards(np.random.default_rng(9), 300, 10, 10, 4)
-    transitions_agree(make("sokoban", levels=level_set(*levels)), levels, lanes=256, steps=250)
+    transitions_agree(make("sokoban", levels=level_set(*levels)), levels, num_envs=256, steps=250)
 
 
 @pytest.mark.soak
 def test_a_hundred_million_transitions_of_sokoban_agree_with_numpy_in_every_field():
     levels = open_set("builtin/train")
-    transitions_agree(make("sokoban", levels=levels), levels.cells(), lanes=50_000, steps=2_000)
+    transitions_agree(make("sokoban", levels=levels), levels.cells(), num_envs=50_000, steps=2_000)
 
 
 def solutions_replay(levels):

@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 
 from foresight.envs import make
-from foresight.envs.base import start_each
-from foresight.envs.boxworld import DOWN, LEFT, PALETTE, RIGHT, UP, Boxworld
-from foresight.envs.boxworld_levels import (
+from foresight.envs.boxworld.levels import (
     COLOURS,
     NO_LOCK,
     RIGHT_LOCK,
@@ -19,7 +17,9 @@ from foresight.envs.boxworld_levels import (
     draw_items,
     place,
 )
-from foresight.envs.chance import unit
+from foresight.envs.boxworld.rules import DOWN, LEFT, PALETTE, RIGHT, UP, Boxworld
+from foresight.envs.episodes import start_each
+from foresight.envs.fast_random import unit
 from foresight.errors import ForesightError
 from tests.drawings import BOXWORLD_SYMBOLS, codes, drawing, same
 from tests.envs.reference_boxworld import MOVES, Game, attempt

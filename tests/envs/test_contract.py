@@ -7,15 +7,23 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from foresight.envs.base import Playing, advance, advance_each, draw_ahead, next_key, start, start_each
+from foresight.envs.episodes import (
+    EpisodeState,
+    next_key,
+    prefetch_resets,
+    start,
+    start_each,
+    step_auto_reset,
+    step_auto_reset_each,
+)
 from foresight.types import TimeStep
 from tests.drawings import same
 from tests.envs.domains import CAPS, DOMAINS, draw_actions, play, play_drawn_ahead
 
-STEPS, LANES = 120, 20
+STEPS, NUM_ENVS = 120, 20
 starting, restarting = jax.jit(start_each), jax.jit(start)
-advancing = jax.jit(advance)
-advancing_each = jax.jit(lambda env, playing, actions: jax.vmap(partial(advance, env))(playing, actions))
+advancing = jax.jit(step_auto_reset)
+advancing_each = jax.jit(lambda env, playing, actions: jax.vmap(partial(step_auto_reset, env))(playing, actions))
 
 
 class Played:
@@ -23,9 +31,9 @@ class Played:
 
     def __init__(self, name):
         self.env = DOMAINS[name]
-        self.keys = jax.random.split(jax.random.key(1), LANES)
+        self.keys = jax.random.split(jax.random.key(1), NUM_ENVS)
         self.first = starting(self.env, self.keys)
-        self.actions = draw_actions(self.env.actions, jax.random.key(2), STEPS, LANES)
+        self.actions = draw_actions(self.env.actions, jax.random.key(2), STEPS, NUM_ENVS)
         self.last, given = play(self.env, self.first, self.actions)
         self.given = jax.tree.map(np.asarray, given)
         self.ends = self.given.terminated | self.given.truncated
@@ -73,17 +81,17 @@ def data_dependent_loops(jaxpr):
 
 def test_a_step_whose_levels_were_drawn_beforehand_has_no_data_dependent_loop(played):
     env, actions = played.env, played.actions[0]
-    ahead = jax.eval_shape(partial(draw_ahead, episodes=2), env, played.first)
-    step = jax.make_jaxpr(advance_each)(env, played.first, actions, ahead)
+    prefetched = jax.eval_shape(partial(prefetch_resets, episodes=2), env, played.first)
+    step = jax.make_jaxpr(step_auto_reset_each)(env, played.first, actions, prefetched)
     assert data_dependent_loops(step.jaxpr) == 0
-    as_needed = jax.make_jaxpr(advance_each)(env, played.first, actions)
+    as_needed = jax.make_jaxpr(step_auto_reset_each)(env, played.first, actions)
     assert (data_dependent_loops(as_needed.jaxpr) > 0) == env.costly_reset  # the count does see such loops
 
 
 def test_the_same_key_and_actions_give_the_same_play_and_another_key_another(played):
     again = play(played.env, starting(played.env, played.keys), played.actions)
     assert same(again, (played.last, jax.tree.map(jnp.asarray, played.given)))
-    other = play(played.env, starting(played.env, jax.random.split(jax.random.key(3), LANES)), played.actions)
+    other = play(played.env, starting(played.env, jax.random.split(jax.random.key(3), NUM_ENVS)), played.actions)
     assert not np.array_equal(other[1].observation, played.given.observation)
 
 
@@ -97,12 +105,12 @@ def test_nothing_is_compiled_again_across_episodes(played):
 
 def test_shapes_and_types_never_change(played):
     one = lane(played.first, 0)
-    following, given = jax.eval_shape(partial(advance, played.env), one, jnp.zeros((), jnp.int32))
+    following, given = jax.eval_shape(partial(step_auto_reset, played.env), one, jnp.zeros((), jnp.int32))
     described = jax.tree.map(
         lambda leaf: (leaf.shape, leaf.dtype, leaf.weak_type), (jax.eval_shape(lambda: one), following)
     )
     assert described[0] == described[1]
-    assert isinstance(following, Playing)
+    assert isinstance(following, EpisodeState)
     assert isinstance(given, TimeStep)
     assert given.observation.dtype == given.final_observation.dtype == jnp.uint8
     assert given.observation.shape == given.final_observation.shape
@@ -130,7 +138,7 @@ def test_caps_are_drawn_from_the_whole_range_and_kept(played):
 
 
 def test_the_score_of_an_episode_is_the_sum_of_its_rewards(played):
-    for b in range(LANES):
+    for b in range(NUM_ENVS):
         total = np.float32(0)
         for t in range(STEPS):
             total = np.float32(total + played.given.reward[t, b])
@@ -139,7 +147,7 @@ def test_the_score_of_an_episode_is_the_sum_of_its_rewards(played):
 
 
 def test_the_steps_of_an_episode_count_from_one(played):
-    for b in range(LANES):
+    for b in range(NUM_ENVS):
         count = 0
         for t in range(STEPS):
             count += 1

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from foresight.envs import make
-from foresight.envs.base import start_each
-from foresight.envs.gridworld import Gridworld, Maze, lay_out, player, ranked_cells
+from foresight.envs.episodes import start_each
+from foresight.envs.gridworld.rules import Gridworld, Maze, lay_out, player, ranked_cells
 from foresight.errors import ForesightError
 from tests.drawings import GRIDWORLD_SYMBOLS, codes, drawing, same
 from tests.envs.reference_gridworld import Game
@@ -194,7 +194,7 @@ def test_the_picture_shows_four_brightnesses_and_the_player_above_all():
 
 
 @pytest.mark.parametrize(
-    ("brightness", "told"),
+    ("brightness", "expected"),
     [
         ((128, 128, 0, 255), "four different numbers"),
         ((128, 160, -1, 255), "from 0 to 255"),
@@ -204,8 +204,8 @@ def test_the_picture_shows_four_brightnesses_and_the_player_above_all():
         ((128, 160, 255, 0), "must be the brightest"),
     ],
 )
-def test_brightnesses_that_do_not_tell_cells_apart_are_refused(brightness, told):
-    with pytest.raises(ForesightError, match=told):
+def test_brightnesses_that_do_not_tell_cells_apart_are_refused(brightness, output):
+    with pytest.raises(ForesightError, match=output):
         Gridworld(brightness=brightness)
 
 

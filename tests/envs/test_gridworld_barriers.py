@@ -5,8 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from foresight.envs.gridworld import Gridworld, lay_out
-from foresight.envs.gridworld_barriers import Squares, are_parted, has_odd_ring, pack_rows, unpack_rows
+from foresight.envs.gridworld.barriers import Squares, are_parted, has_odd_ring, pack_rows, unpack_rows
+from foresight.envs.gridworld.rules import Gridworld, lay_out
 from tests.drawings import GRIDWORLD_SYMBOLS, codes
 from tests.envs.reference_gridworld import Game
 

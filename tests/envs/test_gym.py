@@ -203,7 +203,7 @@ def test_a_vector_environment_moves_each_game_as_the_single_one_does(levels):
 
 
 def test_the_step_cap_truncates(levels):
-    envs = gymnasium.make_vec(IDS["sokoban"], num_envs=2, levels=levels, caps=(3, 3))
+    envs = gymnasium.make_vec(IDS["sokoban"], num_envs=2, levels=levels, max_episode_steps=(3, 3))
     envs.reset(seed=0)
     ends = [envs.step(np.zeros(2, int))[2:4] for _ in range(4)]
     assert [(t.any(), c.all()) for t, c in ends] == [(False, False), (False, False), (False, True), (False, False)]

@@ -5,7 +5,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from foresight.envs.minipacman import (
+from foresight.envs.minipacman.maze import GHOST_START_COUNTS, GHOST_STARTS, MAZE, OPEN_CELLS, OPENINGS, WALLS, WIDTH
+from foresight.envs.minipacman.modes import MODES
+from foresight.envs.minipacman.rules import (
     GHOST,
     MOST_GHOSTS,
     PLAYER,
@@ -16,8 +18,6 @@ from foresight.envs.minipacman import (
     roll,
     roll_level,
 )
-from foresight.envs.minipacman_maze import GHOST_START_COUNTS, GHOST_STARTS, MAZE, OPEN_CELLS, OPENINGS, WALLS, WIDTH
-from foresight.envs.minipacman_modes import MODES
 from foresight.errors import ForesightError
 from tests.envs.reference_minipacman import OPEN
 from tests.hurry import in_a_hurry
@@ -366,7 +366,7 @@ def test_ghost_settings_replace_parts_of_a_preset():
         ({"ghost_speed_init": 1.5}, "ghost_speed_init is 1.5"),
         ({"powered_factor": -1}, "powered_factor is -1"),
         ({"level_timer": 1}, "level_timer is 1"),
-        ({"caps": (0, 5)}, "caps"),
+        ({"max_episode_steps": (0, 5)}, "max_episode_steps"),
     ],
 )
 def test_settings_that_cannot_be_are_refused(settings, message):

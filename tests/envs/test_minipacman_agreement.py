@@ -7,9 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from foresight.envs.minipacman import MOST_GHOSTS, Dice, LevelDice, MiniPacman, State, roll, roll_level
-from foresight.envs.minipacman_maze import WALLS, WIDTH
-from foresight.envs.minipacman_modes import MODES
+from foresight.envs.minipacman.maze import WALLS, WIDTH
+from foresight.envs.minipacman.modes import MODES
+from foresight.envs.minipacman.rules import MOST_GHOSTS, Dice, LevelDice, MiniPacman, State, roll, roll_level
 from tests.envs.reference_minipacman import Game, Ghost
 from tests.hurry import in_a_hurry
 
@@ -39,7 +39,7 @@ def either(env: MiniPacman, key) -> State:
 
 
 @partial(in_a_hurry, static_argnums=(0, 1, 2))
-def prepare(exact: bool, episodes: int, steps: int, key):
+def prefetch_if_faster(exact: bool, episodes: int, steps: int, key):
     """First states [B], actions and dice [B, T]: the same for all modes, so compiled once."""
     first_key, action_key, dice_key = jax.random.split(key, 3)
     first = jax.vmap(partial(either, MiniPacman(exact=exact)))(jax.random.split(first_key, episodes))
@@ -88,7 +88,7 @@ def plain(dice: Dice, index) -> Dice:
 
 def differences(env: MiniPacman, mode: str, episodes: int, steps: int, key) -> tuple[list[str], int]:
     """Where the fast game and the slow one part, and the number of levels cleared on the way."""
-    prepared = prepare(env.exact, episodes, steps, key)
+    prepared = prefetch_if_faster(env.exact, episodes, steps, key)
     first, actions, dice = jax.tree.map(np.asarray, prepared)
     pictures, rewards, ended = jax.tree.map(np.asarray, replay(env, *prepared))
     found, cleared = [], 0

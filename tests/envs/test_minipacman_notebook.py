@@ -8,9 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from foresight.envs.base import start
-from foresight.envs.minipacman import MiniPacman
-from foresight.envs.minipacman_modes import MODES
+from foresight.envs.episodes import start
+from foresight.envs.minipacman.modes import MODES
+from foresight.envs.minipacman.rules import MiniPacman
 
 NOTEBOOK = {  # mean return, its standard error, mean length, its standard error
     "regular": (9.55, 0.19, 63.7, 4.3),
@@ -35,7 +35,7 @@ def random_play(env: MiniPacman, episodes: int, key) -> tuple[np.ndarray, np.nda
 
     def going_on(carry):
         _, ended, step = carry
-        return ~jnp.all(ended) & (step < env.caps[1])
+        return ~jnp.all(ended) & (step < env.max_episode_steps[1])
 
     @jax.jit
     def run():

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from foresight.envs import make
-from foresight.envs.base import advance, next_key, start_from
-from foresight.envs.chance import below, hash_key
-from foresight.envs.sokoban import DOWN, LEFT, NOOP, RIGHT, UP
-from foresight.envs.sprites import COLOURS, SPRITES
+from foresight.envs.episodes import next_key, start_from, step_auto_reset
+from foresight.envs.fast_random import below, hash_key
+from foresight.envs.sokoban.rules import DOWN, LEFT, NOOP, RIGHT, UP
 from foresight.errors import ForesightError
 from foresight.levels.cells import SYMBOLS
+from foresight.render.sprites import COLOURS, SPRITES
 from tests.drawings import drawing, level, level_set, same
 
 STEP = np.float32(-0.01)
@@ -138,7 +138,7 @@ def test_rewards_are_settings():
 
 def test_120_steps_without_a_solution_are_a_truncation():
     env = make("sokoban", levels=level_set(ROOM))
-    playing, advancing = start_from(env, env.reset_to(0), KEY), jax.jit(advance)
+    playing, advancing = start_from(env, env.reset_to(0), KEY), jax.jit(step_auto_reset)
     for count in range(1, 121):
         playing, given = advancing(env, playing, NOOP)
         assert bool(given.truncated) == (count == 120)

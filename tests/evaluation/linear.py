@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from foresight.nets.base import Net
+from foresight.nets.net import Net
 
 
 class Linear(Net):
@@ -24,12 +24,12 @@ class Linear(Net):
     def encode(self, picture):
         return picture.ravel().astype(jnp.float32) / 255
 
-    def recur(self, memory, features):
+    def core(self, memory, features):
         memory = 0.7 * memory + features
         return memory, memory
 
-    def read(self, features, told):
-        out = told @ self.weights
+    def heads(self, features, core_output):
+        out = core_output @ self.weights
         return out[:-1], out[-1]
 
     def head_weights(self):

@@ -7,12 +7,12 @@ import pytest
 
 from foresight.evaluation.episodes import play_episodes
 from foresight.evaluation.solve import NOT_PLAYED, PlaySettings
-from foresight.nets.base import fresh_where
+from foresight.nets.net import reset_where
 from foresight.types import Outcome, TimeStep
 from tests.learning.host_corridor import HostCorridor
 from tests.learning.toys import CELLS, Running
 
-CAP = HostCorridor.cap
+CAP = HostCorridor.max_steps
 
 
 @pytest.fixture(scope="module")
@@ -32,13 +32,13 @@ class Uneven(HostCorridor):
 
 
 def test_each_game_plays_its_share_so_that_short_episodes_are_not_favoured(net):
-    told = []
-    record = play_episodes(Uneven(4), net, 10, PlaySettings(CAP), 0, told.append)
+    output = []
+    record = play_episodes(Uneven(4), net, 10, PlaySettings(CAP), 0, output.append)
     assert record.steps.tolist() == [1, 2, 3, 4, 1, 2, 3, 4, 1, 2]
     assert record.score.tolist() == record.steps.tolist()
-    assert told == sorted(told)
-    assert told[0] == 1
-    assert told[-1] == 10
+    assert output == sorted(output)
+    assert output[0] == 1
+    assert output[-1] == 10
 
 
 @pytest.mark.parametrize("greedy", [True, False])
@@ -63,11 +63,11 @@ def test_the_record_replays(net, greedy):
 class Fickle(Running):
     """Likes another action at every look."""
 
-    def recur(self, memory, features):
+    def core(self, memory, features):
         return memory + 1, memory
 
-    def read(self, features, told):
-        return jnp.cos(told[:3] * jnp.arange(1.0, 4.0)), told[0]
+    def read(self, features, output):
+        return jnp.cos(output[:3] * jnp.arange(1.0, 4.0)), output[0]
 
 
 @pytest.mark.parametrize("think", [0, 1, 3])
@@ -77,7 +77,7 @@ def test_greedy_play_takes_the_likeliest_action_after_looking_so_often_at_the_fi
     env = HostCorridor(1)
     picture, memory, start, played = env.reset(2)[0], net.initial_memory(), True, []
     while len(played) < record.steps.sum():
-        memory = fresh_where(start, net.initial_memory(), memory)
+        memory = reset_where(start, net.initial_memory(), memory)
         for _ in range(think if start else 0):
             memory = net(memory, picture)[2]
         logits, _, memory = net(memory, picture)

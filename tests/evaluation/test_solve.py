@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from foresight.envs.sokoban import make
+from foresight.envs.sokoban.rules import make
 from foresight.evaluation.solve import NOT_PLAYED, STRETCH, PlaySettings, play_stretch, solve, step_keys
 from tests.drawings import level, level_set
 from tests.envs.reference_sokoban import Game
@@ -44,7 +44,7 @@ def play_one_by_one(env, net, levels, settings, key):
         state, memory, actions, score = env.reset_to(jnp.asarray(number, jnp.int32)), net.initial_memory(), [], 0.0
         for _ in range(settings.think):
             _, _, memory = look(memory, state)
-        for step in range(settings.cap):
+        for step in range(settings.max_steps):
             logits, _, memory = look(memory, state)
             draw_key, dice_key = step_keys(key, jnp.asarray(number), jnp.asarray(step))
             action = jnp.argmax(logits) if settings.greedy else jax.random.categorical(draw_key, logits)
@@ -59,10 +59,10 @@ def play_one_by_one(env, net, levels, settings, key):
 @pytest.mark.parametrize(
     "settings",
     [
-        PlaySettings(cap=CAP, greedy=False),
-        PlaySettings(cap=CAP, think=3, greedy=False),
-        PlaySettings(cap=CAP, think=2),
-        PlaySettings(cap=3, greedy=False),
+        PlaySettings(max_steps=CAP, greedy=False),
+        PlaySettings(max_steps=CAP, think=3, greedy=False),
+        PlaySettings(max_steps=CAP, think=2),
+        PlaySettings(max_steps=3, greedy=False),
     ],
 )
 def test_a_batch_gives_what_playing_one_by_one_gives(env, net, settings):
@@ -77,21 +77,21 @@ def test_a_batch_gives_what_playing_one_by_one_gives(env, net, settings):
 
 
 def test_some_levels_are_solved_and_some_are_not(env, net):
-    record = solve(env, net, MANY, PlaySettings(cap=CAP, greedy=False), KEY)
+    record = solve(env, net, MANY, PlaySettings(max_steps=CAP, greedy=False), KEY)
     assert {2, 3}.isdisjoint(MANY[record.solved])
     assert record.solved.any()
 
 
 @pytest.mark.parametrize("batch", [1, 6])
 def test_the_batch_size_changes_nothing(env, net, batch):
-    settings = PlaySettings(cap=CAP, think=1, greedy=False)
+    settings = PlaySettings(max_steps=CAP, think=1, greedy=False)
     whole = solve(env, net, MANY, settings, KEY, batch=32)
     for ours, theirs in zip(solve(env, net, MANY, settings, KEY, batch), whole, strict=True):
         np.testing.assert_array_equal(ours, theirs)
 
 
 def test_the_order_of_levels_changes_nothing(env, net):
-    settings, order = PlaySettings(cap=CAP, greedy=False), np.array([2, 0, 3, 1])
+    settings, order = PlaySettings(max_steps=CAP, greedy=False), np.array([2, 0, 3, 1])
     straight = solve(env, net, np.arange(4), settings, KEY)
     shuffled = solve(env, net, order, settings, KEY)
     for ours, theirs in zip(shuffled, straight, strict=True):
@@ -99,7 +99,7 @@ def test_the_order_of_levels_changes_nothing(env, net):
 
 
 def test_a_level_ends_when_it_is_solved(env, net):
-    record = solve(env, net, MANY, PlaySettings(cap=CAP, greedy=False), KEY)
+    record = solve(env, net, MANY, PlaySettings(max_steps=CAP, greedy=False), KEY)
     assert (record.steps[record.solved] < CAP).any()
     assert (record.steps[~record.solved] == CAP).all()
     assert ((record.actions != NOT_PLAYED).sum(axis=1) == record.steps).all()
@@ -120,13 +120,13 @@ def test_greedy_play_does_not_depend_on_the_key_and_sampled_play_does(env, net):
 
 
 def test_a_record_replays_by_the_plain_rules(env, net):
-    record = solve(env, net, MANY, PlaySettings(cap=CAP, greedy=False), KEY)
+    record = solve(env, net, MANY, PlaySettings(max_steps=CAP, greedy=False), KEY)
     boards = LEVELS.cells()
     for number, solved, steps, score, actions in zip(MANY, *record, strict=True):
         game = Game(boards[number])
-        told = [game.step(int(action)) for action in actions[:steps]]
-        assert sum(reward for reward, _, _ in told) == pytest.approx(score, abs=1e-4)
-        assert [end for _, end, _ in told] == [False] * (steps - 1) + [solved]
+        output = [game.step(int(action)) for action in actions[:steps]]
+        assert sum(reward for reward, _, _ in output) == pytest.approx(score, abs=1e-4)
+        assert [end for _, end, _ in output] == [False] * (steps - 1) + [solved]
 
 
 class Slippery(Corridor):
@@ -138,7 +138,7 @@ class Slippery(Corridor):
 
 def test_a_game_with_dice_is_replayed_with_the_keys_of_its_steps():
     env = Slippery()
-    net, settings = Linear(env.picture_shape, env.actions, jax.random.key(1)), PlaySettings(cap=12, greedy=False)
+    net, settings = Linear(env.picture_shape, env.actions, jax.random.key(1)), PlaySettings(max_steps=12, greedy=False)
     record = solve(env, net, np.arange(4), settings, KEY)
     expected = list(play_one_by_one(env, net, np.arange(4), settings, KEY))
     assert record.steps.tolist() == [steps for _, steps, _, _ in expected]
@@ -148,19 +148,19 @@ def test_a_game_with_dice_is_replayed_with_the_keys_of_its_steps():
 def test_lanes_take_new_levels_and_at_the_end_the_batch_shrinks(env, net, monkeypatch):
     sizes = []
 
-    def watched(fixed, table, record):
-        sizes.append(len(table.level))
-        return play_stretch(fixed, table, record)
+    def watched(fixed, slots, record):
+        sizes.append(len(slots.level))
+        return play_stretch(fixed, slots, record)
 
     monkeypatch.setattr("foresight.evaluation.solve.play_stretch", watched)
     easy_then_hard = np.array([0, 1] * 8 + [2])
-    told = []
-    solve(env, net, easy_then_hard, PlaySettings(cap=120, greedy=False), KEY, 8, told.append)
+    output = []
+    solve(env, net, easy_then_hard, PlaySettings(max_steps=120, greedy=False), KEY, 8, output.append)
     assert sizes[0] == 8
     assert sizes[-1] < 8
     assert sizes == sorted(sizes, reverse=True)
-    assert told == sorted(told)
-    assert told[-1] == 17
+    assert output == sorted(output)
+    assert output[-1] == 17
     assert len(sizes) < 2 * 120 / STRETCH + 8  # one after the other in batches of 8 would take longer
 
 

@@ -15,7 +15,7 @@ class HostCorridor:
     action_names = ("stay", "left", "right")
     actions = 3
     picture_shape = (1, CELLS, 1)
-    cap = 9
+    max_steps = 9
     closed = 0  # how many were, of all
 
     def __init__(self, batch: int = 8, fails_at: int | None = None):
@@ -40,7 +40,7 @@ class HostCorridor:
         rewards = np.where(home, 1.0, -0.1).astype(np.float32)
         self.steps += 1
         self.scores += rewards
-        truncated = (self.steps >= self.cap) & ~home
+        truncated = (self.steps >= self.max_steps) & ~home
         final, outcome = self.pictures(), Outcome(home, self.steps.copy(), self.scores.copy())
         self.finished = ended = home | truncated
         self.cells = np.where(ended, self.random.integers(0, CELLS - 1, self.batch), self.cells)

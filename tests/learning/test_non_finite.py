@@ -10,11 +10,11 @@ import pytest
 
 from foresight.errors import ForesightError
 from foresight.learning.settings import LearnSettings
-from foresight.learning.train import begin_training, train
-from tests.experiments.test_arrays import same
+from foresight.learning.update import init_training, train
 from tests.learning.toys import Corridor, Running
+from tests.storage.test_arrays import same
 
-STOP = LearnSettings(lanes=4, unroll=5, minibatch=2, learning_rate=3e-2, anneal_steps=1e9, max_gradient_norm=1.0)
+STOP = LearnSettings(num_envs=4, unroll=5, minibatch=2, learning_rate=3e-2, anneal_steps=1e9, max_gradient_norm=1.0)
 SKIP = dataclasses.replace(STOP, non_finite="skip")
 
 
@@ -30,7 +30,7 @@ class Faulty(Corridor):
 
 @pytest.fixture(scope="module")
 def begun():
-    return begin_training(Faulty(fault=jnp.zeros(())), Running(jax.random.key(0)), STOP, jax.random.key(1))
+    return init_training(Faulty(fault=jnp.zeros(())), Running(jax.random.key(0)), STOP, jax.random.key(1))
 
 
 def rounds_of(settings):
@@ -53,9 +53,9 @@ def test_rounds_that_are_not_finite_leave_only_the_clock_and_the_key_changed(beg
     assert metrics.skipped.tolist() == [1, 1, 1]
     assert all(np.all(np.isfinite(number)) for number in jax.tree.leaves(metrics))
     assert metrics.tally.episodes.tolist() == [0, 0, 0], "episodes of a round that is left out do not count"
-    assert int(state.rounds) == 3
+    assert int(state.iterations) == 3
     assert not same(state.key, begun.key)
-    assert same(state._replace(key=begun.key, rounds=begun.rounds), begun)
+    assert same(state._replace(key=begun.key, iterations=begun.iterations), begun)
     spoiled, _ = run_stop(jnp.asarray(fault, jnp.float32), begun)
     assert not np.all(np.isfinite(spoiled.net.weights)), "without the guard it would have been lost"
 
@@ -64,7 +64,7 @@ def test_after_a_round_that_was_left_out_learning_goes_on(begun):
     state, _ = run_skip(jnp.asarray(np.nan, jnp.float32), begun)
     state, metrics = run_skip(jnp.zeros(()), state)
     assert metrics.skipped.tolist() == [0, 0, 0]
-    assert int(state.rounds) == 6
+    assert int(state.iterations) == 6
     assert not same(state.net, begun.net)
     assert np.all(np.isfinite(state.net.weights))
 

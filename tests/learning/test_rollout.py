@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from jax.sharding import AxisType
 
-from foresight.envs.base import draw_ahead
+from foresight.envs.episodes import prefetch_resets
 from foresight.learning import rollout
-from foresight.learning.spread import LANES
+from foresight.learning.sharding import ENVS
 from tests.drawings import same
 from tests.learning.toys import Corridor, Running
 
@@ -34,8 +34,8 @@ def unrolled():
 
     @jax.jit
     def play():
-        lanes = rollout.begin(env, net, 8, jax.random.key(5))
-        return rollout.unroll(env, net, lanes, 30, jax.random.key(6))
+        acting = rollout.init_acting(env, net, 8, jax.random.key(5))
+        return rollout.unroll(env, net, acting, 30, jax.random.key(6))
 
     return play()
 
@@ -48,7 +48,7 @@ def as_needed():
 @pytest.fixture
 def prepared(monkeypatch):
     """Prepare as a GPU does."""
-    monkeypatch.setattr(rollout, "prepare", lambda env, playing, steps: draw_ahead(env, playing, steps))
+    monkeypatch.setattr(rollout, "prefetch_if_faster", lambda env, playing, steps: prefetch_resets(env, playing, steps))
 
 
 def test_levels_drawn_before_an_unroll_change_nothing(as_needed, prepared):
@@ -58,5 +58,5 @@ def test_levels_drawn_before_an_unroll_change_nothing(as_needed, prepared):
 
 
 def test_levels_are_drawn_before_an_unroll_on_a_mesh_too(as_needed, prepared):
-    with jax.set_mesh(jax.make_mesh((1,), (LANES,), axis_types=(AxisType.Auto,))):
+    with jax.set_mesh(jax.make_mesh((1,), (ENVS,), axis_types=(AxisType.Auto,))):
         assert same(unrolled(), as_needed)

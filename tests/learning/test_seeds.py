@@ -5,17 +5,17 @@ import numpy as np
 import pytest
 
 from foresight.learning.settings import LearnSettings
-from foresight.learning.train import begin_training, train
+from foresight.learning.update import init_training, train
 from tests.learning.toys import Corridor, Running
 
-SMALL = LearnSettings(lanes=8, unroll=6, minibatch=4, learning_rate=3e-2, anneal_steps=1e9, max_gradient_norm=1.0)
+SMALL = LearnSettings(num_envs=8, unroll=6, minibatch=4, learning_rate=3e-2, anneal_steps=1e9, max_gradient_norm=1.0)
 ROUNDS = 8
 SEEDS = np.array([3, 0, 5])
 
 
 def train_from_scratch(seed):
     net_key, train_key = jax.random.split(jax.random.key(seed))
-    state = begin_training(Corridor(), Running(net_key), SMALL, train_key)
+    state = init_training(Corridor(), Running(net_key), SMALL, train_key)
     return train(Corridor(), SMALL, state, ROUNDS)
 
 
@@ -46,6 +46,6 @@ def test_each_seed_of_many_is_the_single_run_with_that_seed(together, alone, ind
 
 
 def test_another_seed_is_another_run(together):
-    for part in (lambda both: both[0].net, lambda both: both[0].lanes, lambda both: both[1].loss):
+    for part in (lambda both: both[0].net, lambda both: both[0].acting, lambda both: both[1].loss):
         first, second = (jax.tree.map(lambda x, index=index: x[index], part(together)) for index in (0, 1))
         assert max(differences(first, second)) > 1e-3

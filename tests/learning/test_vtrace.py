@@ -2,10 +2,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from foresight.learning.vtrace import timeouts_as_ends, timeouts_as_truncations, vtrace
+from foresight.learning.vtrace import time_limit_terminates, time_limit_truncates, vtrace
 
 
-def targets_from_definition(values, rewards, discounts, ratios, trace, clip):
+def targets_from_definition(values, rewards, discounts, ratios, td_lambda, clip):
     """V-trace as the double sum it is: every later surprise, weighted by the product of traces in between."""
     steps, targets = len(rewards), []
     for start in range(steps):
@@ -13,17 +13,17 @@ def targets_from_definition(values, rewards, discounts, ratios, trace, clip):
         for t in range(start, steps):
             rho = min(clip, ratios[t])
             total += weight * rho * (rewards[t] + discounts[t] * values[t + 1] - values[t])
-            weight *= discounts[t] * trace * min(1.0, ratios[t])
+            weight *= discounts[t] * td_lambda * min(1.0, ratios[t])
         targets.append(total)
     return np.array(targets)
 
 
-def advantages_from_definition(values, rewards, discounts, ratios, trace, clip):
-    targets = np.append(targets_from_definition(values, rewards, discounts, ratios, trace, clip), values[-1])
+def advantages_from_definition(values, rewards, discounts, ratios, td_lambda, clip):
+    targets = np.append(targets_from_definition(values, rewards, discounts, ratios, td_lambda, clip), values[-1])
     return np.array(
         [
             min(clip, ratios[t])
-            * (rewards[t] + discounts[t] * (trace * targets[t + 1] + (1 - trace) * values[t + 1]) - values[t])
+            * (rewards[t] + discounts[t] * (td_lambda * targets[t + 1] + (1 - td_lambda) * values[t + 1]) - values[t])
             for t in range(len(rewards))
         ]
     )
@@ -43,15 +43,15 @@ def as_float32(*arrays):
     return [jnp.asarray(a, jnp.float32) for a in arrays]
 
 
-@pytest.mark.parametrize("trace", [0.0, 0.5, 0.97, 1.0])
+@pytest.mark.parametrize("td_lambda", [0.0, 0.5, 0.97, 1.0])
 @pytest.mark.parametrize("clip", [1.0, 2.0])
-def test_targets_and_advantages_equal_the_double_sum(trace, clip):
+def test_targets_and_advantages_equal_the_double_sum(td_lambda, clip):
     for seed in range(5):
         case = random_case(seed)
-        ours = vtrace(*as_float32(*case), trace, clip)
-        np.testing.assert_allclose(ours.values, targets_from_definition(*case, trace, clip), rtol=2e-5, atol=2e-5)
+        ours = vtrace(*as_float32(*case), td_lambda, clip)
+        np.testing.assert_allclose(ours.values, targets_from_definition(*case, td_lambda, clip), rtol=2e-5, atol=2e-5)
         np.testing.assert_allclose(
-            ours.advantages, advantages_from_definition(*case, trace, clip), rtol=2e-5, atol=2e-5
+            ours.advantages, advantages_from_definition(*case, td_lambda, clip), rtol=2e-5, atol=2e-5
         )
 
 
@@ -86,7 +86,7 @@ def episode_change(truncated):
 
 
 @pytest.mark.parametrize("truncated", [True, False])
-@pytest.mark.parametrize("reading", [timeouts_as_truncations, timeouts_as_ends])
+@pytest.mark.parametrize("reading", [time_limit_truncates, time_limit_terminates])
 def test_nothing_of_the_next_episode_leaks_into_the_one_that_ended(truncated, reading):
     values, rewards, terminated, cut = episode_change(truncated)
     returns = reading(rewards, terminated, cut, values[:-1], 1.0)
@@ -98,15 +98,15 @@ def test_nothing_of_the_next_episode_leaks_into_the_one_that_ended(truncated, re
 
 def test_a_timeout_is_bootstrapped_from_the_critic_and_not_learned_from():
     values, rewards, terminated, cut = episode_change(truncated=True)
-    returns = timeouts_as_truncations(rewards, terminated, cut, values[:-1], 1.0)
+    returns = time_limit_truncates(rewards, terminated, cut, values[:-1], 1.0)
     ours = vtrace(values, returns.rewards, returns.discounts, jnp.ones(4), 0.9, 1.0)
     np.testing.assert_allclose(ours.values[:2], [1.0, 1.0])
-    np.testing.assert_array_equal(returns.counted, [True, False, True, True])
+    np.testing.assert_array_equal(returns.mask, [True, False, True, True])
 
 
 def test_a_timeout_read_as_an_end_is_worth_its_reward_alone():
     values, rewards, terminated, cut = episode_change(truncated=True)
-    returns = timeouts_as_ends(rewards, terminated, cut, values[:-1], 1.0)
+    returns = time_limit_terminates(rewards, terminated, cut, values[:-1], 1.0)
     ours = vtrace(values, returns.rewards, returns.discounts, jnp.ones(4), 1.0, 1.0)
     np.testing.assert_allclose(ours.values[:2], [0.0, 0.0])
-    assert returns.counted.all()
+    assert returns.mask.all()

@@ -6,8 +6,8 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from foresight.envs.base import Env, Transition
-from foresight.nets.base import Net
+from foresight.envs.env import Env, Transition
+from foresight.nets.net import Net
 
 CELLS = 5
 
@@ -17,7 +17,7 @@ class Corridor(Env):
 
     name: ClassVar[str] = "corridor"
     action_names: ClassVar[tuple[str, ...]] = ("stay", "left", "right")
-    caps: tuple[int, int] = eqx.field(static=True, default=(6, 12))
+    max_episode_steps: tuple[int, int] = eqx.field(static=True, default=(6, 12))
 
     @property
     def picture_shape(self):
@@ -54,12 +54,12 @@ class Running(Net):
     def encode(self, picture):
         return picture[0, :, 0].astype(jnp.float32) / 255
 
-    def recur(self, memory, features):
+    def core(self, memory, features):
         memory = 0.5 * memory + features
         return memory, memory
 
-    def read(self, features, told):
-        out = told @ self.weights
+    def heads(self, features, core_output):
+        out = core_output @ self.weights
         return out[:3], out[3]
 
     def head_weights(self):

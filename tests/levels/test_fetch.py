@@ -219,9 +219,9 @@ def test_a_folder_that_cannot_be_written_is_the_disks_fault(server, expected, tm
 
 
 def test_progress_is_told_in_bytes(server, expected, archive):
-    told = []
-    fetch(server.url, expected, lambda done, total: told.append((done, total)))
-    assert told[-1] == (len(archive), len(archive))
+    output = []
+    fetch(server.url, expected, lambda done, total: output.append((done, total)))
+    assert output[-1] == (len(archive), len(archive))
 
 
 def test_the_published_sets_have_the_published_counts():

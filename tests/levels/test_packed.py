@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from foresight.errors import ForesightError
-from foresight.files import Disk
 from foresight.levels import LevelError, LevelSet, read_set, write_set
 from foresight.levels.packed import LARGEST_HEADER, MAGIC, PREFIX
+from foresight.storage.files import Disk
 from tests.levels.drawings import SMALL, levels, random_cells
 
 
@@ -143,7 +143,7 @@ class FullDisk(Disk):
 
 def test_a_failed_write_leaves_the_old_file(path, monkeypatch):
     before = path.read_bytes()
-    monkeypatch.setattr("foresight.files.disk", FullDisk())
+    monkeypatch.setattr("foresight.storage.files.disk", FullDisk())
     with pytest.raises(ForesightError, match="No space left on device"):
         write_set(levels(SMALL), path)
     assert path.read_bytes() == before

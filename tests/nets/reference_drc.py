@@ -55,12 +55,12 @@ def encode(net, picture: np.ndarray) -> np.ndarray:
     return x
 
 
-def unroll(net, pictures: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def unroll(net, pictures: np.ndarray, is_first: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Logits [T, A] and values [T]; the first frame starts an episode."""
     features = net.stack.modules[0].memory.initial_output.shape[-1]
     initial = [tuple(np.asarray(leaf, float) for leaf in state) for state in net.initial_memory()]
     results, states = [], initial
-    for picture, start in zip(pictures, starts, strict=True):
+    for picture, start in zip(pictures, is_first, strict=True):
         i_t = encode(net, picture)
         if start or net.reset_every_step:
             states = initial
@@ -71,6 +71,6 @@ def unroll(net, pictures: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, n
                 above.append(next_state(module, features, i_t, below, state))
                 below = above[-1][-1]
             states = above
-        told = states[-1][-1]
-        results.append(head(net, np.concatenate([i_t, told], -1) if net.vision_shortcut else told))
+        core_output = states[-1][-1]
+        results.append(head(net, np.concatenate([i_t, core_output], -1) if net.vision_shortcut else core_output))
     return np.array([logits for logits, _ in results]), np.array([value for _, value in results])

@@ -14,10 +14,10 @@ def next_state(module, i_t: np.ndarray, seen: list[np.ndarray], cell: np.ndarray
     return c, sigmoid(o) * np.tanh(c)
 
 
-def unroll(net, pictures: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def unroll(net, pictures: np.ndarray, is_first: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Logits [T, A] and values [T]; the first frame starts an episode."""
     results, states = [], None
-    for picture, start in zip(pictures, starts, strict=True):
+    for picture, start in zip(pictures, is_first, strict=True):
         i_t = encode(net, picture).reshape(-1)
         if net.compress is not None:
             i_t = np.maximum(i_t @ np.asarray(net.compress.weight, float) + np.asarray(net.compress.bias, float), 0)

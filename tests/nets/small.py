@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from foresight import nets
-from foresight.nets.base import Net
+from foresight.nets.net import Net
 
 PICTURE = (5, 6, 3)
 ACTIONS = 4
@@ -37,9 +37,9 @@ def pictures(*shape: int, picture: tuple[int, int, int] = PICTURE, seed: int = 0
     return jnp.asarray(np.random.default_rng(seed).integers(0, 256, (*shape, *picture)), jnp.uint8)
 
 
-def unrolled(net: Net, frames: jax.Array, starts: jax.Array = STARTS):
+def unrolled(net: Net, frames: jax.Array, is_first: jax.Array = STARTS):
     """Logits, values and memory of an unroll from the beginning, compiled."""
-    return jax.jit(lambda net, *now: net.unroll(net.initial_memory(), *now))(net, frames, starts)
+    return jax.jit(lambda net, *now: net.unroll(net.initial_memory(), *now))(net, frames, is_first)
 
 
 def count(net: Net) -> int:

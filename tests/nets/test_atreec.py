@@ -21,7 +21,7 @@ FRAME = pictures()
 def look(net, picture):
     """The root's state, the logits and the value."""
     state = net.encode(picture)
-    return state, *net.read(state, ())
+    return state, *net.heads(state, ())
 
 
 def weights_of(net):

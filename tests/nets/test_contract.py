@@ -8,10 +8,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from foresight.bench.programs import uneventful
 from foresight.errors import ForesightError
-from foresight.experiments.bench_programs import uneventful
 from foresight.nets import KINDS, make, settings_of
-from foresight.nets.base import fresh_where
+from foresight.nets.net import reset_where
 from foresight.types import Trajectory
 from tests.nets.small import ACTIONS, PICTURE, STARTS, STEPS, pictures, shapes, small, unrolled
 
@@ -62,7 +62,7 @@ def test_a_network_holds_float_arrays_and_static_settings_only(kind):
 @EVERY
 def test_stepping_one_by_one_equals_unrolling_also_across_episode_starts(kind):
     net, memory, steps = network(kind), network(kind).initial_memory(), []
-    step = jax.jit(lambda net, memory, start, frame: net(fresh_where(start, net.initial_memory(), memory), frame))
+    step = jax.jit(lambda net, memory, start, frame: net(reset_where(start, net.initial_memory(), memory), frame))
     for frame, start in zip(FRAMES, STARTS, strict=True):
         logits, value, memory = step(net, memory, start, frame)
         steps.append((logits, value))
@@ -114,7 +114,7 @@ def played(memory):
     return Trajectory(
         memory=memory,
         observations=jnp.zeros((2, STEPS, 1), jnp.uint8),
-        starts=jnp.stack([STARTS, STARTS]),
+        is_first=jnp.stack([STARTS, STARTS]),
         actions=jnp.asarray(random.integers(0, ACTIONS, (2, STEPS - 1)), jnp.int32),
         logits=jnp.zeros((2, STEPS - 1, ACTIONS)),
         rewards=jnp.asarray(random.choice([-2.0, 0.0, 2.0], (2, STEPS - 1)), jnp.float32),
@@ -130,8 +130,8 @@ def gradients(kind):
     memory = jax.tree.map(lambda leaf: jnp.stack([leaf, leaf]), network(kind).initial_memory())
 
     def agent(net, memory):
-        starts = jnp.stack([STARTS, jnp.roll(STARTS, 1)])  # one lane begins anew, the other goes on
-        logits, values, _ = jax.vmap(net.unroll)(memory, frames, starts)
+        is_first = jnp.stack([STARTS, jnp.roll(STARTS, 1)])  # one lane begins anew, the other goes on
+        logits, values, _ = jax.vmap(net.unroll)(memory, frames, is_first)
         return jnp.mean(logits**2) + jnp.mean(values**2)
 
     def own(net):
@@ -169,13 +169,13 @@ def test_no_gradient_reaches_a_memory_from_before_an_episodes_start(kind):
 def gradients_of_many(kind, dtype):
     """Of losses that pull every frame of many trajectories the same way, so that what is added up grows large."""
     batch, steps = 32, 20
-    frames, starts = pictures(batch, steps), jnp.zeros((batch, steps), bool).at[:, 0].set(True)
+    frames, is_first = pictures(batch, steps), jnp.zeros((batch, steps), bool).at[:, 0].set(True)
     actions = jnp.asarray(np.random.default_rng(0).integers(0, ACTIONS, (batch, steps - 1)), jnp.int32)
     happened = uneventful(batch, steps - 1, ACTIONS)._replace(actions=actions)
 
     def loss(net):
         memory = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (batch, *leaf.shape)), net.initial_memory())
-        logits, values, _ = jax.vmap(net.unroll)(memory, frames, starts)
+        logits, values, _ = jax.vmap(net.unroll)(memory, frames, is_first)
         own = jax.vmap(net.auxiliary_loss)(frames, jnp.zeros((batch, steps - 1, ACTIONS)), happened)
         return jnp.sum(logits[..., 0]) + jnp.sum(values) + jnp.sum(own)
 
@@ -222,7 +222,7 @@ def test_an_unknown_network_or_setting_is_refused_with_those_that_exist(new_key)
         ("i2a", {"channels": ()}, r"not channels of \(\) and"),
         ("i2a", {"model_blocks": -1}, "not .* model_blocks of -1"),
         ("i2a", {"domain": "chess"}, "no I2A is known for the domain 'chess'"),
-        ("drc", {"core": "gpu"}, "the recurrent core is 'auto', 'cuda' or 'xla', not 'gpu'"),
+        ("drc", {"backend": "gpu"}, "the recurrent core is 'auto', 'cuda' or 'xla', not 'gpu'"),
         ("drc", {"form": "fourier"}, "no form of convolution is called 'fourier'"),
         ("resnet", {"dtype": "int8"}, "networks do not compute in 'int8'"),
     ],

@@ -7,9 +7,9 @@ import pytest
 
 from foresight.errors import ForesightError
 from foresight.nets import make
-from foresight.nets.base import Net
-from foresight.nets.memories import MEMORIES, CellAndOutput, ConvLSTM
-from foresight.nets.stack import Module, boundary_map, pooled, side_by_side
+from foresight.nets.drc.memories import MEMORIES, CellAndOutput, ConvLSTM
+from foresight.nets.drc.stack import Module, boundary_map, pooled, side_by_side
+from foresight.nets.net import Net
 from tests.nets import reference_drc
 from tests.nets.small import PICTURE, STARTS, STEPS, count, pictures, shapes, small, unrolled
 
@@ -55,16 +55,16 @@ def test_the_sweep_has_the_gradients_of_the_plain_recurrence(settings):
     """By weights, first memories and the pictures' share, for two instances side by side, also across starts."""
     net, frames = small("drc", **SMALL, **settings), pictures(2, STEPS)
     memory = jax.tree.map(lambda leaf: jnp.stack([leaf, 2 * leaf]), net.initial_memory())
-    starts = jnp.stack([STARTS, jnp.roll(STARTS, 1)])
+    is_first = jnp.stack([STARTS, jnp.roll(STARTS, 1)])
     seen = jax.jit(jax.vmap(jax.vmap(type(net).encode, (None, 0)), (None, 0)))(net, frames)
 
-    def loss(recur_over_time, net, memory, seen):
-        last, told = jax.vmap(lambda *one: recur_over_time(net, *one))(memory, seen, starts)
-        return sum(jnp.sum(jnp.sin(3 * leaf)) for leaf in jax.tree.leaves((last, told)))
+    def loss(core_over_time, net, memory, seen):
+        last, core_output = jax.vmap(lambda *one: core_over_time(net, *one))(memory, seen, is_first)
+        return sum(jnp.sum(jnp.sin(3 * leaf)) for leaf in jax.tree.leaves((last, core_output)))
 
     def gradients(*point):
-        both = (type(net).recur_over_time, Net.recur_over_time)
-        return [jax.value_and_grad(loss, (1, 2, 3))(recur, *point) for recur in both]
+        both = (type(net).core_over_time, Net.core_over_time)
+        return [jax.value_and_grad(loss, (1, 2, 3))(core, *point) for core in both]
 
     swept, plain = jax.jit(gradients)(net, memory, seen)
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4), swept, plain)
@@ -141,10 +141,12 @@ def test_a_cell_gathers_what_bfloat16_would_round_away():
 def test_preactivations_are_summed_in_float32():
     stack = small("drc", **SMALL, dtype="bfloat16").stack
     memory = stack.initial(jnp.bfloat16)
-    pushes = tuple(jnp.full((5, 6, 16), 1024.0, jnp.bfloat16) for _ in stack.modules)
-    _, (first, *_) = jax.jit(type(stack).tick)(stack, memory, pushes)
+    input_preactivations = tuple(jnp.full((5, 6, 16), 1024.0, jnp.bfloat16) for _ in stack.modules)
+    _, (first, *_) = jax.jit(type(stack).tick)(stack, memory, input_preactivations)
     seen = side_by_side(memory[-1].output, memory[0].output)
-    np.testing.assert_array_equal(first, 1024 + stack.modules[0].weigh(seen, pooled(memory[0].output)))
+    np.testing.assert_array_equal(
+        first, 1024 + stack.modules[0].recurrent_preactivation(seen, pooled(memory[0].output))
+    )
 
 
 def test_input_and_boundary_are_weighed_once_a_time_step_and_not_at_every_tick():

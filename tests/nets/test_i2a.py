@@ -8,8 +8,8 @@ import optax
 import pytest
 
 from foresight.errors import ForesightError
-from foresight.nets.i2a import I2A, Imagined, rollout_noise
-from foresight.nets.i2a_model import EnvironmentModel, reward_bin
+from foresight.nets.i2a.i2a import I2A, Imagined, rollout_noise
+from foresight.nets.i2a.model import EnvironmentModel, reward_bin
 from foresight.types import Trajectory
 from tests.nets import reference_i2a as slow
 from tests.nets.small import count, pictures, shapes, small
@@ -115,11 +115,11 @@ def test_rewards_fall_into_the_paper_s_three_bins():
     assert reward_bin(jnp.asarray([-1.1, -1.0, -0.1, 0.9, 1.0, 10.9])).tolist() == [0, 1, 1, 1, 1, 2]
 
 
-def played(steps, *, starts, rewards):
+def played(steps, *, is_first, rewards):
     """A trajectory with what the losses look at; the rest is nothing."""
     nothing = np.zeros(steps)
     return Trajectory(
-        memory=(), observations=None, starts=np.array(starts), actions=np.arange(steps, dtype=np.int32) % ACTIONS,
+        memory=(), observations=None, is_first=np.array(is_first), actions=np.arange(steps, dtype=np.int32) % ACTIONS,
         logits=None, rewards=np.array(rewards, np.float32), terminated=nothing > 0, truncated=nothing > 0,
     )  # fmt: skip
 
@@ -130,7 +130,7 @@ def auxiliary_loss_from_definition(net, frames, logits, trajectory):
     for t, action in enumerate(trajectory.actions):
         frame = frames[t] / 255 - 0.5
         forecast, bins = slow.imagine(frame, action, weights["model"], CELL)
-        if not trajectory.starts[t + 1]:
+        if not trajectory.is_first[t + 1]:
             chance, truth = forecast + 0.5, frames[t + 1] / 255
             painted.append(-np.mean(truth * np.log(chance) + (1 - truth) * np.log(1 - chance)))
         reward = trajectory.rewards[t]
@@ -143,20 +143,20 @@ def auxiliary_loss_from_definition(net, frames, logits, trajectory):
 def test_the_auxiliary_loss_is_its_definition_and_never_compares_frames_of_two_episodes(net):
     frames, logits = frames_of(4), np.random.default_rng(2).normal(size=(3, ACTIONS)).astype(np.float32)
     loss = jax.jit(I2A.auxiliary_loss)
-    whole = played(3, starts=[True, False, False, False], rewards=[-0.1, 0.9, -1.1])
-    cut = played(3, starts=[True, False, True, False], rewards=[-0.1, 10.9, -1.1])
+    whole = played(3, is_first=[True, False, False, False], rewards=[-0.1, 0.9, -1.1])
+    cut = played(3, is_first=[True, False, True, False], rewards=[-0.1, 10.9, -1.1])
     for trajectory in (whole, cut):
         expected = auxiliary_loss_from_definition(net, frames, logits, trajectory)
         np.testing.assert_allclose(loss(net, frames, logits, trajectory), expected, rtol=1e-5)
     other = frames.copy()
     other[3] = 0
     assert loss(net, other, logits, cut) != loss(net, frames, logits, cut)
-    over = played(3, starts=[True, False, False, True], rewards=[-0.1, 0.9, 10.9])
+    over = played(3, is_first=[True, False, False, True], rewards=[-0.1, 0.9, 10.9])
     assert loss(net, other, logits, over) == loss(net, frames, logits, over)
 
 
 def test_the_rollout_policy_imitates_the_agent_without_pulling_the_agent_towards_itself(net):
-    trajectory = played(2, starts=[True, False, False], rewards=[0, 2])
+    trajectory = played(2, is_first=[True, False, False], rewards=[0, 2])
     pulled = jax.jit(jax.grad(I2A.auxiliary_loss, 2))(net, frames_of(3), jnp.ones((2, ACTIONS)), trajectory)
     assert not np.any(pulled)
 

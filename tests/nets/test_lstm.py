@@ -22,9 +22,9 @@ def test_it_computes_the_textbook_lstm_in_both_wirings(compressed, depth):
 
 def test_a_cell_gathers_what_bfloat16_would_round_away():
     module = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape), shapes("lstm", units=2, depth=1).modules[0])
-    push = jnp.repeat(jnp.array([20.0, 0.0, 0.0, 2e-4]), 2)  # keeps everything, takes half of little
+    input_preactivation = jnp.repeat(jnp.array([20.0, 0.0, 0.0, 2e-4]), 2)  # keeps everything, takes half of little
     cell, _ = jax.lax.scan(
-        lambda c, _: (module(c, jnp.zeros(2), push, jnp.bfloat16).cell, None), jnp.ones(2), length=100
+        lambda c, _: (module(c, jnp.zeros(2), input_preactivation, jnp.bfloat16).cell, None), jnp.ones(2), length=100
     )
     np.testing.assert_allclose(cell, 1.01, rtol=1e-5)
 

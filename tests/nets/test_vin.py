@@ -133,7 +133,7 @@ def maze_solver(depth):
     return eqx.tree_at(lambda n: (n.reward, n.rule.transition), net, (reward, transition))
 
 
-def sweep(values, rows):
+def unroll_core(values, rows):
     """One Bellman backup of the maze: stand still on the goal (worth 1), never enter a wall."""
     new = {}
     for (row, column), _ in values.items():
@@ -146,7 +146,7 @@ def sweep(values, rows):
 def test_with_hand_set_weights_every_iteration_is_one_bellman_backup_of_the_maze(depth):
     values = {(r, c): 0.0 for r, row in enumerate(MAZE) for c, cell in enumerate(row) if cell != "#"}
     for _ in range(depth):
-        values = sweep(values, MAZE)
+        values = unroll_core(values, MAZE)
     q = np.asarray(jax.jit(VIN.iterate)(maze_solver(depth), jnp.asarray(board(MAZE) / 255 - 0.5, jnp.float32)))
     found = {cell: q[cell].max() for cell in values}
     assert all(abs(found[cell] - values[cell]) < 1e-5 for cell in values)

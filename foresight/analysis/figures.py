@@ -1,0 +1,141 @@
+"""Records into figures; the one place that needs matplotlib."""
+
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from foresight.analysis.curves import Band
+from foresight.bench.sizes import lines_of
+from foresight.errors import ForesightError, MissingExtra
+from foresight.levels.resemblance import Measures
+from foresight.storage.files import write_whole
+
+
+def new_figure(columns: int, width: float, height: float, rows: int = 1):
+    """A figure without a window and its axes side by side."""
+    try:
+        from matplotlib.figure import Figure
+    except ModuleNotFoundError as error:
+        raise MissingExtra("drawing figures", "plots") from error
+    figure = Figure(figsize=(width, height), layout="constrained")
+    return figure, figure.subplots(rows, columns)
+
+
+def write_figure(figure, path: Path, dpi: int) -> None:
+    """Write a figure in the format that the file's suffix names."""
+    formats = figure.canvas.get_supported_filetypes()
+    suffix = path.suffix.removeprefix(".")
+    if suffix not in formats:
+        raise ForesightError(f"cannot draw {path}: expected a name that ends in .{', .'.join(sorted(formats))}")
+    content = io.BytesIO()
+    figure.savefig(content, format=suffix, dpi=dpi)
+    write_whole(path, content.getvalue())
+
+
+def plot_level_statistics(sets: dict[str, Measures], path: Path) -> None:
+    """Draw how three measures are spread in each named set, and write the picture."""
+    figure, axes = new_figure(columns=3, width=11, height=3.2)
+    titles = {
+        "free": "free cells",
+        "reachable": "cells reachable without pushing",
+        "assignment": "least distance of boxes to targets",
+    }
+    for axis, (field, title) in zip(axes, titles.items(), strict=True):
+        for (name, measures), style in zip(sets.items(), ("-", "--", ":"), strict=False):
+            values = getattr(measures, field)
+            share = np.bincount(values) / len(values)
+            axis.plot(
+                np.arange(len(share)), share, style, label=f"{name}, mean {values.mean():.1f}", drawstyle="steps-mid"
+            )
+        axis.set_ylim(0, 1.25 * axis.get_ylim()[1])  # room for the legend
+        axis.set_title(title)
+        axis.set_xlabel("number")
+        axis.set_ylabel("share of levels")
+        axis.legend(frameon=False, fontsize=8)
+        axis.spines[["top", "right"]].set_visible(False)
+    write_figure(figure, path, dpi=110)
+
+
+def plot_learning_curves(curves: dict[str, Band], field: str, path: Path) -> None:
+    """Draw the mean of each group over environment steps, with its interval shaded, and write the picture."""
+    figure, axis = new_figure(columns=1, width=6.4, height=4)
+    scale = 100 if field == "solved" else 1
+    for label, group in curves.items():
+        seeds = f"{group.seeds} seeds" if group.seeds > 1 else "1 seed"
+        (line,) = axis.plot(group.steps, scale * group.mean, label=f"{label}, {seeds}")
+        if group.seeds > 1:
+            axis.fill_between(
+                group.steps, scale * group.low, scale * group.high, color=line.get_color(), alpha=0.2, linewidth=0
+            )
+    axis.set_xlabel("environment steps")
+    axis.xaxis.set_major_formatter(lambda steps, _: f"{steps / 1e6:g}M" if steps >= 1e6 else f"{steps:g}")
+    axis.set_ylabel("solved, %" if field == "solved" else field.replace("_", " "))
+    axis.set_xlim(left=0)
+    if field == "solved":
+        axis.set_ylim(0, 100)
+    axis.grid(alpha=0.3)
+    axis.legend(frameon=False)
+    axis.spines[["top", "right"]].set_visible(False)
+    write_figure(figure, path, dpi=150)
+
+
+SCALING_TITLES = {
+    "minibatch": "minibatch (trajectories)",
+    "unroll": "unroll (frames)",
+    "depth": "depth (modules)",
+    "ticks": "ticks",
+    "board": "side of the board (cells)",
+    "seeds": "seeds in one program",
+}
+
+
+def plot_scaling(document: dict[str, Any], path: Path) -> None:
+    """Draw frames per second against each quantity that was varied, a line for each core, and write the picture."""
+    varied = [name for name in SCALING_TITLES if len({row[name] for row in document["rows"]}) > 1] or ["minibatch"]
+    columns = min(3, len(varied))
+    rows = -(-len(varied) // columns)
+    figure, axes = new_figure(columns=columns, width=3.5 * columns, height=3.1 * rows + 0.3, rows=rows)
+    axes = np.asarray(axes).reshape(rows, columns)
+    for axis in axes.flat[len(varied) :]:
+        axis.set_visible(False)
+    for axis, quantity in zip(axes.flat, varied, strict=False):
+        plot_quantity(axis, document, quantity)
+        axis.set_xlabel(SCALING_TITLES[quantity])
+        axis.grid(alpha=0.3, which="major")
+        axis.spines[["top", "right"]].set_visible(False)
+    for axis in axes[:, 0]:
+        axis.set_ylabel("frames/s of gradient steps")
+    lines = {label: line for axis in axes.flat for line, label in zip(*axis.get_legend_handles_labels(), strict=True)}
+    axes.flat[0].legend(lines.values(), lines.keys(), frameon=False)
+    base = document["base"]
+    ringed = (
+        f"DRC({base['depth']},{base['ticks']}), {base['minibatch']} x {base['unroll']} frames, "
+        f"{base['board']}x{base['board']} board, {base['seeds']} seed ({document['dtype']}, {document['device']})"
+    )
+    between = " " if columns == 3 else "\n"
+    figure.suptitle(f"one quantity varied at a time; ringed:{between}{ringed}", fontsize=10)
+    write_figure(figure, path, dpi=130)
+
+
+def plot_quantity(axis, document: dict[str, Any], quantity: str) -> None:
+    """One panel: the cores' lines, with the range of the timings as bars and a ring at the common size."""
+    colours = {"cuda": "tab:orange", "xla": "tab:blue"}
+    for core, rows in lines_of(document, quantity).items():
+        x, y = ([row[name] for row in rows] for name in (quantity, "frames_per_second"))
+        margin = [row["frames_per_second"] * row["spread_percent"] / 200 for row in rows]
+        axis.errorbar(x, y, margin, marker="o", markersize=4, capsize=2, color=colours[core], label=f"core {core}")
+        common = [row["frames_per_second"] for row in rows if row[quantity] == document["base"][quantity]]
+        at = [document["base"][quantity]] * len(common)
+        axis.plot(at, common, "o", markersize=10, fillstyle="none", color=colours[core])
+    values = sorted({row[quantity] for rows in lines_of(document, quantity).values() for row in rows})
+    if quantity in ("minibatch", "unroll"):  # values that double
+        axis.set_xscale("log", base=2)
+    if quantity == "minibatch":
+        axis.set_yscale("log")
+    else:
+        axis.set_ylim(bottom=0)
+    axis.set_xticks(values, [str(value) for value in values], fontsize=8)
+    axis.minorticks_off()
+    axis.yaxis.set_major_formatter(lambda rate, _: f"{rate / 1000:g}k" if rate >= 1000 else f"{rate:g}")

@@ -1,0 +1,1 @@
+"""Boxworld: keys, locks and a gem."""

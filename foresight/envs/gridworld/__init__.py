@@ -1,0 +1,1 @@
+"""Gridworld: the way to a goal among obstacles."""

@@ -1,0 +1,1 @@
+"""MiniPacman: eat the food, mind the ghosts."""

@@ -1,1 +1,0 @@
-"""Named, reproducible runs: configuration, run folders, the host loop, figures."""

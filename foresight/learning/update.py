@@ -1,0 +1,152 @@
+"""Training as one compiled scan: rounds of playing and learning."""
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import optax
+from jax import Array
+
+from foresight.envs.env import Env
+from foresight.learning.loss import Parts, loss
+from foresight.learning.rollout import ActingState, Tally, init_acting, unroll
+from foresight.learning.settings import LearnSettings
+from foresight.nets.net import Net
+from foresight.types import Trajectory
+
+
+class TrainState(NamedTuple):
+    """Everything a run is at one moment: what is saved is this, and it goes on from this bit for bit."""
+
+    net: Net
+    optimiser: optax.OptState
+    acting: ActingState
+    key: Array
+    iterations: Array  # int32 [], completed
+
+
+class Metrics(NamedTuple):
+    """What one round tells: sums over episodes, means over gradient steps; float32 []."""
+
+    tally: Tally
+    loss: Array
+    parts: Parts
+    gradient_norm: Array
+    learning_rate: Array
+    skipped: Array | float = 0.0  # 1 where the round was left out because it was not finite; the rest is then 0
+
+
+def optimiser(settings: LearnSettings) -> optax.GradientTransformation:
+    """Adam on a gradient of limited length, with a polynomial learning rate counted in gradient steps."""
+    adam = optax.adam(learning_rate(settings), b1=settings.beta1, b2=settings.beta2, eps=settings.epsilon)
+    if not settings.max_gradient_norm:
+        return adam
+    return optax.chain(optax.clip_by_global_norm(settings.max_gradient_norm), adam)
+
+
+def learning_rate(settings: LearnSettings) -> optax.Schedule:
+    """The learning rate as a function of gradient steps taken: it stays for a while, then falls."""
+    steps = annealing_steps(settings)
+    held = round(settings.anneal_hold * steps)
+    first, last = settings.learning_rate, settings.final_learning_rate
+    falling = optax.polynomial_schedule(first, last, settings.anneal_power, max(1, steps - held), transition_begin=held)
+    return lambda count: jnp.clip(falling(count), min(first, last), max(first, last))  # rounding may go beyond the end
+
+
+def annealing_steps(settings: LearnSettings) -> int:
+    """`anneal_steps`, in gradient steps."""
+    return max(1, round(settings.anneal_steps / (settings.minibatch * settings.unroll)))
+
+
+def left_after(settings: LearnSettings, gradient_steps: Array) -> Array:
+    """The share of entropy bonus and logits cost that is left after so many gradient steps."""
+    return settings.regularisation_decay ** jnp.minimum(1.0, gradient_steps / annealing_steps(settings))
+
+
+def init_training(env: Env, net: Net, settings: LearnSettings, key: Array) -> TrainState:
+    """The state before the first round."""
+    acting_key, train_key = jax.random.split(key)
+    return TrainState(
+        net=net,
+        optimiser=optimiser(settings).init(net),
+        acting=init_acting(env, net, settings.num_envs, acting_key),
+        key=train_key,
+        iterations=jnp.zeros((), jnp.int32),
+    )
+
+
+def train(env: Env, settings: LearnSettings, state: TrainState, iterations: int) -> tuple[TrainState, Metrics]:
+    """`iterations` rounds; metrics [rounds]."""
+    return jax.lax.scan(lambda state, _: train_iteration(env, settings, state), state, length=iterations)
+
+
+def train_iteration(env: Env, settings: LearnSettings, state: TrainState) -> tuple[TrainState, Metrics]:
+    """One round: every lane plays an unroll with the current net, then the net learns from it in minibatches."""
+    after, metrics = unguarded_iteration(env, settings, state)
+    return unless_broken(state, after, metrics) if settings.non_finite == "skip" else (after, metrics)
+
+
+def unguarded_iteration(env: Env, settings: LearnSettings, state: TrainState) -> tuple[TrainState, Metrics]:
+    """A round, sound or not."""
+    key, play_key = jax.random.split(state.key)
+    acting, played, tally = unroll(env, state.net, state.acting, settings.unroll, play_key)
+    learn = partial(gradient_step, env, settings)
+    (net, optimiser_state), (losses, parts, norms) = jax.lax.scan(
+        learn, (state.net, state.optimiser), minibatches(played, settings)
+    )
+    state = TrainState(net, optimiser_state, acting, key, state.iterations + 1)
+    rate = learning_rate(settings)(state.iterations * settings.gradient_steps_per_iteration)
+    means = jax.tree.map(jnp.mean, (losses, parts, norms))
+    return state, Metrics(tally, *means, jnp.asarray(rate, jnp.float32), skipped=jnp.zeros(()))
+
+
+def unless_broken(before: TrainState, after: TrainState, metrics: Metrics) -> tuple[TrainState, Metrics]:
+    """A round if all of it is finite; if not, it is as if it had not been, but the next one draws other actions."""
+    sound = all_finite((after, metrics))
+    state = jax.tree.map(partial(jnp.where, sound), after, before)
+    reported = jax.tree.map(lambda number: jnp.where(sound, number, jnp.zeros_like(number)), metrics)
+    reported = reported._replace(learning_rate=metrics.learning_rate, skipped=1.0 - sound.astype(jnp.float32))
+    return state._replace(key=after.key, iterations=after.iterations), reported
+
+
+def all_finite(tree: Any) -> Array:
+    """Whether no floating-point array of a tree holds NaN or infinity: bool []."""
+    floats = [leaf for leaf in jax.tree.leaves(tree) if jnp.issubdtype(leaf.dtype, jnp.inexact)]
+    return jnp.all(jnp.stack([jnp.all(jnp.isfinite(leaf)) for leaf in floats]))
+
+
+def minibatches(played: Trajectory, settings: LearnSettings) -> Trajectory:
+    """Trajectories [num_envs, T] as [gradient steps, minibatch, T].
+
+    A minibatch takes environments from all over the range, so that it is spread evenly over devices when they are.
+    """
+    count = settings.gradient_steps_per_iteration
+
+    def deal(x: Array) -> Array:
+        return jnp.swapaxes(x.reshape(settings.minibatch, count, *x.shape[1:]), 0, 1)
+
+    return jax.tree.map(deal, played)
+
+
+Learner = tuple[Net, optax.OptState]
+
+
+def gradient_steps_taken(optimiser_state: optax.OptState) -> Array:
+    """How often an optimiser has been used: it counts itself, for Adam and again for the schedule."""
+    (_, count), *_ = optax.tree.get_all_with_path(optimiser_state, "count")
+    return count
+
+
+def gradient_step(
+    env: Env, settings: LearnSettings, learner: Learner, played: Trajectory
+) -> tuple[Learner, tuple[Array, Parts, Array]]:
+    """One gradient step on one minibatch."""
+    net, optimiser_state = learner
+    left = left_after(settings, gradient_steps_taken(optimiser_state))
+    (value, parts), gradient = jax.value_and_grad(loss, has_aux=True)(net, env, played, settings, left)
+    norm = optax.tree.norm(gradient)
+    with jax.numpy_dtype_promotion("standard"):  # optax raises floats to whole-number powers
+        updates, optimiser_state = optimiser(settings).update(gradient, optimiser_state, net)
+    return (eqx.apply_updates(net, updates), optimiser_state), (value, parts, norm)

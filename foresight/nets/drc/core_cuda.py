@@ -1,0 +1,240 @@
+"""The recurrent core of DRC as one CUDA kernel: the same function as the plain path, with its own derivative.
+
+The kernel runs forward and stores gates, cells and hidden states; backward it makes dz, the gradient of every
+pre-activation, and from it, once for the whole unroll, the gradient of the convolutions and of the inputs. Everything
+is written for one trajectory; `vmap` adds axes that the kernel counts (trajectories, networks).
+"""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from foresight.nets.drc.build import SLOTS, strips, target
+from foresight.nets.drc.memories import CellAndOutput
+from foresight.nets.drc.stack import Module, Stack, boundary_map
+from foresight.nets.layers import blocks, windows
+from foresight.types import Memory
+
+GATES, CHANNELS = 4, 32
+WIDTH = GATES * CHANNELS
+SAME_ROWS = 16  # nine taps of the boundary map and a one, filled up to what the tensor cores take at once
+OWNED = (14, 256)  # each of 256 threads owns one channel of 14 cells
+
+
+class Weights(NamedTuple):
+    """What the core learns, the D modules stacked."""
+
+    on_outputs: Array  # [D, 3, 3, 2 F, G], the module below first
+    on_pooled: Array  # [D, 2 F, G]
+    cell: Array  # c_0, [D, H, W, F]
+    output: Array  # h_0
+
+
+class State(NamedTuple):
+    """Memory between time-steps."""
+
+    cell: Array  # float32 [D, H, W, F]
+    output: Array  # bfloat16 [D, H, W, F]
+
+
+def unroll_core(stack: Stack, memory: Memory, input_preactivations: Array, is_first: Array) -> tuple[Memory, Array]:
+    """T time-steps: the last memory and h_D [T, H, W, F], from `input_preactivations` [T, H, W, D, G]."""
+    state = State(jnp.stack([m.cell for m in memory]), jnp.stack([m.output for m in memory]))
+    top, last = unroll(stack.ticks, weights_of(stack), state, input_preactivations, is_first)
+    return tuple(CellAndOutput(*module) for module in zip(last.cell, last.output, strict=True)), top
+
+
+def weights_of(stack: Stack) -> Weights:
+    """The modules' weights, stacked; zeros stand for connections that an ablation has cut."""
+
+    def on_outputs(module: Module) -> Array:
+        missing = 2 * CHANNELS - module.on_outputs.shape[2]
+        return jnp.pad(module.on_outputs, ((0, 0), (0, 0), (missing, 0), (0, 0)))
+
+    modules = stack.modules
+    no_pool = jnp.zeros((2 * CHANNELS, WIDTH))
+    return Weights(
+        on_outputs=jnp.stack([on_outputs(module) for module in modules]),
+        on_pooled=jnp.stack([no_pool if module.on_pooled is None else module.on_pooled for module in modules]),
+        cell=jnp.stack([module.memory.initial_cell for module in modules]),
+        output=jnp.stack([module.memory.initial_output for module in modules]),
+    )
+
+
+def input_preactivation(stack: Stack, encoded: Array) -> Array:
+    """What i_t [H, W, F] adds to every module's pre-activations, [H, W, D, G], columns interleaved."""
+    height, width, _ = encoded.shape
+    same = jnp.concatenate([windows(blocks(boundary_map(height, width), 1, 3), 3), jnp.ones((height, width, 1))], -1)
+    same = jnp.pad(same, ((0, 0), (0, 0), (0, SAME_ROWS - same.shape[-1]))).astype(encoded.dtype)
+    seen = jnp.concatenate([windows(blocks(encoded, 1, 3), 3), same], axis=-1)
+    matrix = jnp.concatenate([interleave(rows_of_push(module)) for module in stack.modules], axis=-1)
+    return (seen @ matrix.astype(encoded.dtype)).reshape(height, width, len(stack.modules), WIDTH)
+
+
+def rows_of_push(module: Module) -> Array:
+    """The weights of all that stays through the ticks as one matrix: on the input, on the boundary, and the bias."""
+    on_input = jnp.zeros((3, 3, CHANNELS, WIDTH)) if module.on_input is None else module.on_input
+    on_boundary = jnp.zeros((3, 3, 1, WIDTH)) if module.on_boundary is None else module.on_boundary
+    rows = [on_input.reshape(-1, WIDTH), on_boundary.reshape(-1, WIDTH), module.bias[None]]
+    return jnp.pad(jnp.concatenate(rows), ((0, SAME_ROWS - 10), (0, 0)))
+
+
+def interleave(columns: Array) -> Array:
+    """Gate after gate [..., G] to the kernel's order of columns: a channel's four gates side by side."""
+    lead = columns.shape[:-1]
+    return jnp.swapaxes(columns.reshape(*lead, GATES, CHANNELS), -1, -2).reshape(*lead, WIDTH)
+
+
+def separate(columns: Array) -> Array:
+    """The inverse of `interleave`."""
+    lead = columns.shape[:-1]
+    return jnp.swapaxes(columns.reshape(*lead, CHANNELS, GATES), -1, -2).reshape(*lead, WIDTH)
+
+
+def tiles_forward(kernel: Array) -> Array:
+    """Weights [D, 3, 3, 2 F, G] in the order in which the tensor cores read them: [D, 36, 2, 2, 64, 8].
+
+    Steps of 16 inputs take the module's own output first; then two teams of warps, two halves of the inputs, 64 rows.
+    Of 16 rows, eight are f and o of four channels, and eight i and g.
+    """
+    depth = kernel.shape[0]
+    own_first = jnp.flip(kernel.reshape(depth, 9, 2, 2, 2, 8, 2, 2, 2, 4, 4), axis=2)
+    # axes:  0 module  1 tap  2 below or own  3 half of its channels  4, 5 channel  6, 7 gate  8, 9, 10 unit
+    parts = own_first.transpose(0, 2, 1, 3, 8, 4, 9, 7, 6, 10, 5)
+    return parts.reshape(depth, 36, 2, 2, 64, 8).astype(jnp.bfloat16)
+
+
+def tiles_backward(kernel: Array) -> Array:
+    """The same weights for the product with dz: [D, 72, 2, 64, 8]; of 16 rows, eight are channels below, eight own."""
+    depth = kernel.shape[0]
+    # axes: 0 module  1 tap  2 below or own  3, 4 channel  5 sixteen columns of dz  6, 7 column
+    parts = interleave(kernel).reshape(depth, 9, 2, 4, 8, 8, 2, 8)
+    return parts.transpose(0, 1, 5, 6, 3, 2, 4, 7).reshape(depth, 72, 2, 64, 8).astype(jnp.bfloat16)
+
+
+def rows_of_plane(width: int) -> int:
+    """Slots of a plane: 112, and margins before and after; an odd number."""
+    return SLOTS + 2 * (width + 2) | 1
+
+
+def batched_like(x: Array, other: Array) -> Array:
+    """`x` itself, with every axis that `vmap` has given `other`: the kernel counts those axes."""
+    return jnp.where(other.ravel()[0] == 0, x, x)
+
+
+def call(name: str, results: list[jax.ShapeDtypeStruct], ticks: int, grid: Sequence[int], *arguments: Array) -> list:
+    """One of the kernel's functions."""
+    return jax.ffi.ffi_call(target(name, grid), results, vmap_method="expand_dims")(*arguments, ticks=ticks)
+
+
+def results(inputs: Array, depth: int) -> list[jax.ShapeDtypeStruct]:
+    """Shapes of the output over time and of the last state."""
+    time, height, width = inputs.shape[:3]
+    state = (depth, height, width, CHANNELS)
+    return [
+        jax.ShapeDtypeStruct((time, height, width, CHANNELS), jnp.bfloat16),
+        jax.ShapeDtypeStruct(state, jnp.float32),
+        jax.ShapeDtypeStruct(state, jnp.bfloat16),
+    ]
+
+
+def arguments(weights: Weights, memory: State, inputs: Array, is_first: Array) -> tuple[Array, ...]:
+    """What the forward functions take."""
+    kernel = weights.on_outputs
+    return (
+        tiles_forward(kernel),
+        batched_like(interleave(weights.on_pooled).astype(jnp.bfloat16), kernel),
+        batched_like(weights.cell, kernel),
+        batched_like(weights.output.astype(jnp.bfloat16), kernel),
+        batched_like(memory.cell, inputs),
+        batched_like(memory.output, inputs),
+        inputs,
+        batched_like(is_first, inputs),
+    )
+
+
+@partial(jax.custom_vjp, nondiff_argnums=(0,))
+def unroll(ticks: int, weights: Weights, memory: State, inputs: Array, is_first: Array) -> tuple[Array, State]:
+    """The top module's output [T, H, W, F] and the last state.
+
+    `inputs` [T, H, W, D, G] bfloat16 is what the observation adds to the pre-activations, columns interleaved.
+    """
+    shapes = results(inputs, weights.cell.shape[0])
+    top, cell, output = call("infer", shapes, ticks, inputs.shape[1:3], *arguments(weights, memory, inputs, is_first))
+    return top, State(cell, output)
+
+
+class Saved(NamedTuple):
+    """What the forward pass leaves for the backward pass."""
+
+    weights: Weights
+    gates: Array  # float16 [strips, T, N, D, 14, 256, 4], activated, as the kernel's threads own them
+    cells: Array  # float32 [strips, T, N, D, 14, 256], before each tick
+    peaks: Array  # uint32 [strips, T, N + 1, D, 256], where the outputs have their maxima
+    pooled: Array  # float32 [T, N + 1, D, 2 F], maxima and means of the outputs
+    outputs: Array  # bfloat16 [strips, T, N + 1, D, F / 8, rows, 8] in planes, before the first tick and after each
+    is_first: Array
+
+
+def unroll_and_save(
+    ticks: int, weights: Weights, memory: State, inputs: Array, is_first: Array
+) -> tuple[tuple[Array, State], Saved]:
+    """`unroll`, with what its derivative needs."""
+    time, height, width, depth, _ = inputs.shape
+    cut = strips((height, width))
+    shapes = [
+        *results(inputs, depth),
+        jax.ShapeDtypeStruct((cut, time, ticks, depth, *OWNED, GATES), jnp.float16),
+        jax.ShapeDtypeStruct((cut, time, ticks, depth, *OWNED), jnp.float32),
+        jax.ShapeDtypeStruct((cut, time, ticks + 1, depth, CHANNELS // 8, rows_of_plane(width), 8), jnp.bfloat16),
+        jax.ShapeDtypeStruct((cut, time, ticks + 1, depth, OWNED[1]), jnp.uint32),
+        jax.ShapeDtypeStruct((time, ticks + 1, depth, 2 * CHANNELS), jnp.float32),
+    ]
+    made = call("forward", shapes, ticks, (height, width), *arguments(weights, memory, inputs, is_first))
+    top, cell, output, gates, cells, outputs, peaks, pooled = made
+    return (top, State(cell, output)), Saved(weights, gates, cells, peaks, pooled, outputs, is_first)
+
+
+def unroll_backwards(ticks: int, saved: Saved, gradient: tuple[Array, State]) -> tuple:
+    """From gradients of the results to those of weights, memory and inputs."""
+    d_top, d_last = gradient
+    weights = saved.weights
+    (cut, time), (depth, *grid) = saved.outputs.shape[:2], weights.cell.shape[:3]
+    state = jax.ShapeDtypeStruct(weights.cell.shape, jnp.float32)
+    on_outputs, d_inputs, dz_sums, d_cell, d_output, d_initial_cell, d_initial_output, _, _ = call(
+        "backward",
+        [
+            jax.ShapeDtypeStruct((cut, depth, 9, 2 * CHANNELS, WIDTH), jnp.float32),
+            jax.ShapeDtypeStruct((time, *grid, depth, WIDTH), jnp.bfloat16),
+            jax.ShapeDtypeStruct((time, ticks, depth, WIDTH), jnp.float32),
+            *(state for _ in range(4)),
+            jax.ShapeDtypeStruct((cut, time, ticks, depth, WIDTH // 8, rows_of_plane(grid[1]), 8), jnp.bfloat16),  # dz
+            jax.ShapeDtypeStruct((cut, 2), jnp.uint32),  # how far the kernel's blocks are
+        ],
+        ticks,
+        grid,
+        tiles_backward(weights.on_outputs),
+        batched_like(interleave(weights.on_pooled).astype(jnp.bfloat16), weights.on_outputs),
+        saved.gates,
+        saved.cells,
+        saved.peaks,
+        saved.outputs,
+        batched_like(saved.is_first, saved.gates),
+        batched_like(d_top.astype(jnp.bfloat16), saved.gates),
+        batched_like(d_last.cell, saved.gates),
+        batched_like(d_last.output.astype(jnp.float32), saved.gates),
+    )
+    d_weights = Weights(
+        on_outputs=separate(jnp.sum(on_outputs, axis=0)).reshape(weights.on_outputs.shape),
+        on_pooled=separate(jnp.einsum("tndp,tndg->dpg", saved.pooled[:, :-1], dz_sums)),
+        cell=d_initial_cell,
+        output=d_initial_output,
+    )
+    return d_weights, State(d_cell, d_output.astype(jnp.bfloat16)), d_inputs, None
+
+
+unroll.defvjp(unroll_and_save, unroll_backwards)

@@ -1,0 +1,1 @@
+"""From an observation to a picture or to text. Numpy only."""

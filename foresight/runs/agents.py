@@ -1,0 +1,166 @@
+"""Trained agents: found, loaded, exported."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from importlib.resources import files
+from pathlib import Path
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from foresight.envs.env import Env
+from foresight.envs.host import HostEnv
+from foresight.errors import ForesightError
+from foresight.storage.arrays import Arrays, encode, fill, name_leaves, to_arrays
+from foresight.runs.build import build_any, net_shape
+from foresight.runs.config import RunConfig, from_json
+from foresight.runs.loop import say_on_stderr
+from foresight.runs.weights import Weights, load_weights
+from foresight.storage.files import write_whole
+from foresight.learning.update import TrainState
+from foresight.levels import LevelError
+from foresight.levels.naming import find_set
+from foresight.nets.net import Net
+
+SUFFIX = ".safetensors"
+TEST_SET = "builtin/test"
+SIDES = range(5, 41)  # of boards that a network may be made for
+SHIPPED = Path(str(files("foresight"))) / "agents"  # trained agents that come with the package
+
+
+class Agent(NamedTuple):
+    """A network with the domain it plays and how it came to be."""
+
+    net: Net
+    env: Env | HostEnv  # of the host where `config.is_on_host`: a single game, not begun
+    config: RunConfig
+    seed: int
+    step: int  # rounds trained
+    source: Path
+    levels: str | None = None  # the set of levels that `env` plays, in Sokoban
+
+    @property
+    def frames(self) -> int:
+        """Environment steps it was trained for."""
+        return self.step * self.config.learn.steps_per_iteration
+
+
+def shipped_names() -> list[str]:
+    """The agents that come with the package."""
+    return sorted(path.stem for path in SHIPPED.glob(f"*{SUFFIX}"))
+
+
+def find_model(model: str | Path) -> Path:
+    """The run folder, checkpoint or file that `model` names; a shipped agent's name where nothing has that path."""
+    path = Path(model)
+    if path.exists():
+        return path
+    if str(model) in shipped_names():
+        return SHIPPED / f"{model}{SUFFIX}"
+    shipped = f", or the name of a shipped agent: {', '.join(shipped_names())}" if shipped_names() else ""
+    raise ForesightError(f"there is no '{model}': expected a run folder, a checkpoint folder, a {SUFFIX} file{shipped}")
+
+
+def load_agents(model: str | Path, levels: str | None = None, best: bool = False) -> list[Agent]:
+    """The agents of a run folder, a checkpoint, a file or a shipped name, one for each seed trained together.
+
+    They come with their domain on `levels`, or on their usual ones.
+    """
+    path = find_model(model)
+    weights = load_weights(path, best)
+    config = config_of(weights)
+    if levels is not None and config.domain != "sokoban":
+        raise ForesightError(f"{model} plays {config.domain}, which makes its own levels: --levels is for sokoban")
+    if config.domain == "sokoban":
+        levels = levels or usual_levels(path, config)
+    env = build_any(config, levels)
+    check_boards(model, weights, config, env, levels)
+    return [agent_of_seed(weights, config, env, index)._replace(levels=levels) for index in range(config.seeds)]
+
+
+def usual_levels(path: Path, config: RunConfig) -> str:
+    """The levels an agent was trained on; for a shipped agent whose are not on this machine, the built-in test set."""
+    trained_on = config.env.levels
+    try:
+        find_set(trained_on)
+    except LevelError:
+        if path.parent != SHIPPED:
+            raise
+        say_on_stderr(f"{trained_on} is not here: playing {TEST_SET} (--levels names another set)")
+        return TEST_SET
+    return trained_on
+
+
+def config_of(weights: Weights) -> RunConfig:
+    """The settings that weights were trained with."""
+    return from_json(RunConfig, weights.config, f"{weights.source}: config")
+
+
+def check_boards(
+    model: str | Path, weights: Weights, config: RunConfig, env: Env | HostEnv, levels: str | None
+) -> None:
+    """Refuse Sokoban levels of another size than the network is made for; some networks play boards of any size."""
+    if config.domain != "sokoban" or is_made_for(weights, config, env):
+        return
+    sides = (side for side in SIDES if is_made_for(weights, config, replace(env, height=side, width=side)))
+    side = next(sides, None)
+    if side is not None:  # otherwise it does not fit for another reason, which is told when it is filled
+        raise ForesightError(
+            f"{model} plays boards of {side}x{side}, and those of {levels} are {env.height}x{env.width}: "
+            "give --levels of its size"
+        )
+
+
+def is_made_for(weights: Weights, config: RunConfig, env: Env | HostEnv) -> bool:
+    """True if the network for pictures of `env` has the shapes of the weights."""
+    try:
+        shapes = {name: leaf.shape for name, leaf in name_leaves(net_shape(for_this_device(config), env)).items()}
+    except ForesightError:
+        return False
+    seeds = 1 if config.seeds > 1 else 0  # an axis in front
+    return shapes == {name: array.shape[seeds:] for name, array in weights.arrays.items()}
+
+
+def agent_of_seed(weights: Weights, config: RunConfig, env: Env | HostEnv, index: int) -> Agent:
+    """The agent number `index` of those trained together."""
+    arrays = in_float32(weights.arrays)
+    if config.seeds > 1:
+        arrays = {name: np.asarray(array[index], order="C") for name, array in arrays.items()}
+    net = fill(net_shape(for_this_device(config), env), arrays, weights.source)
+    return Agent(net, env, config, config.seed + index, weights.step, weights.source)
+
+
+def in_float32(arrays: Arrays) -> Arrays:
+    """Weights as networks hold them: those that were stored as bfloat16 in float32, others as they are."""
+    stored_half = {name: array.astype(np.float32) for name, array in arrays.items() if array.dtype == jnp.bfloat16}
+    return arrays | stored_half
+
+
+def for_this_device(config: RunConfig) -> RunConfig:
+    """The same network, computing in float32 on a CPU: there bfloat16 is slower, not faster."""
+    return replace(config, net=replace(config.net, dtype="float32")) if jax.default_backend() == "cpu" else config
+
+
+def export_agent(agent: Agent, path: Path, stored_as: np.typing.DTypeLike = np.float32) -> None:
+    """Write one agent as a file of its own, which `load_agents` reads; in bfloat16 it is half as large."""
+    config = agent.config.as_json() | {"seed": agent.seed, "seeds": 1}
+    arrays = {name: array.astype(stored_as) for name, array in to_arrays(agent.net).items()}
+    write_whole(path, encode(arrays, {"config": config, "step": agent.step}))
+
+
+def start_from(model: str | Path, config: RunConfig) -> Callable[[TrainState], TrainState]:
+    """What puts the weights of `model` into a new training state: one agent's into all seeds, or each into its own."""
+    weights = load_weights(find_model(model))
+    arrays = for_seeds(in_float32(weights.arrays), config_of(weights).seeds, config.seeds, weights.source)
+    return lambda state: state._replace(net=fill(state.net, arrays, weights.source))
+
+
+def for_seeds(arrays: Arrays, there: int, wanted: int, source: Path) -> Arrays:
+    """Arrays of `there` agents for `wanted` ones; more than one agent has them along the first axis."""
+    if there == wanted:
+        return arrays
+    if there > 1:
+        raise ForesightError(f"{source} holds {there} agents: start {there} seeds from them (--seeds {there})")
+    return {name: np.repeat(array[None], wanted, axis=0) for name, array in arrays.items()}

@@ -1,0 +1,60 @@
+"""From a configuration to the environment and the network it names."""
+
+from typing import get_type_hints
+
+import jax
+from jax import Array
+
+from foresight.envs import make as make_env
+from foresight.envs.atari import GAMES, REPEAT, Atari
+from foresight.envs.env import Env
+from foresight.envs.host import HostEnv
+from foresight.errors import ForesightError
+from foresight.runs.config import RunConfig, assignments, restored
+from foresight.nets import KINDS
+from foresight.nets import make as make_net
+from foresight.nets.net import Net
+
+ATARI_SETTINGS = ("game", "clip_rewards", "life_loss_ends", "noop_starts")  # what --env may say; the rest is the run's
+
+
+def build_env(config: RunConfig, levels: str | None = None, max_episode_steps: tuple[int, int] | None = None) -> Env:
+    """The domain of a run, on its own levels and caps or on others."""
+    settings = assignments(config.env.env, "env")
+    if config.domain == "sokoban":
+        settings["levels"] = levels or config.env.levels
+    return make_env(config.domain, max_episode_steps=max_episode_steps or config.env.max_episode_steps, **settings)
+
+
+def build_host_env(config: RunConfig, batch: int, threads: int = 0, max_steps: int | None = None) -> HostEnv:
+    """A batch of games of a run's domain on the host, with the run's step cap or another one."""
+    settings = assignments(config.env.env, "env")
+    unknown = [name for name in settings if name not in ATARI_SETTINGS]
+    if unknown:
+        raise ForesightError(f"atari has no setting '{unknown[0]}'; there are: {', '.join(ATARI_SETTINGS)}")
+    if "game" not in settings:
+        raise ForesightError(f"which Atari game? give --env game=NAME, one of: {', '.join(GAMES)}")
+    low, high = config.env.max_episode_steps
+    if low != high:
+        raise ForesightError(f"--max-episode-steps {low} {high}: the emulator cuts all episodes at one length; give it twice")
+    return Atari(batch=batch, threads=threads, frame_cap=REPEAT * (max_steps or high), **settings)
+
+
+def build_any(config: RunConfig, levels: str | None = None) -> Env | HostEnv:
+    """The domain of a run, wherever it runs; on the host a single game, not begun."""
+    return build_host_env(config, batch=1) if config.is_on_host else build_env(config, levels)
+
+
+def build_net(config: RunConfig, env: Env | HostEnv, key: Array) -> Net:
+    """The network of a run, newly initialised."""
+    cells = config.domain == "sokoban" and env.view != "sprites"
+    domain = "sokoban-cells" if cells else config.domain
+    settings, hints = config.net.keywords(), get_type_hints(KINDS[config.net.net].__init__)
+    for name in settings.keys() & hints.keys():  # what is unknown is refused by `make_net`
+        restored(hints[name], settings[name], f"--net-set {name}")
+    return make_net(config.net.net, domain, env.picture_shape, env.actions, key, **settings)
+
+
+def net_shape(config: RunConfig, env: Env | HostEnv) -> Net:
+    """The network of a run without its numbers: what weights are filled into."""
+    return jax.eval_shape(lambda: build_net(config, env, jax.random.key(0)))

@@ -1,0 +1,205 @@
+"""What defines a run: frozen records whose fields are the flags of `foresight train`."""
+
+import dataclasses
+import json
+import math
+import types
+import typing
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from tyro.conf import Positional
+
+from foresight.errors import ForesightError
+from foresight.learning.settings import LearnSettings
+
+Domain = Literal["sokoban", "boxworld", "minipacman", "gridworld", "atari"]
+ON_HOST = ("atari",)  # domains whose games do not run on the device that learns
+SCORED = ("atari", "minipacman")  # domains in which nothing is ever solved: the score says how well they are played
+Kind = Literal["drc", "lstm", "cnn", "resnet", "vin", "atreec", "i2a"]
+PRINTED = {"resnet": "ResNet", "atreec": "ATreeC"}  # the others are abbreviations, in capitals
+
+
+@dataclass(frozen=True)
+class EnvSettings:
+    """The domain as it is trained on."""
+
+    levels: str = "builtin/train"
+    """the set of levels to train on (sokoban)"""
+    max_episode_steps: tuple[int, int] = (30, 120)
+    """each training episode draws its step cap from this range; evaluation has its own"""
+    env: tuple[str, ...] = ()
+    """further settings of the domain as NAME=VALUE, such as view=pixels, size=16 or game=breakout"""
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.max_episode_steps[0] <= self.max_episode_steps[1]:
+            raise ForesightError(f"--max-episode-steps must be two numbers, at least 1 and rising, not {self.max_episode_steps}")
+
+
+@dataclass(frozen=True)
+class NetSettings:
+    """The network. What is left out keeps the network's own default."""
+
+    net: Kind = "drc"
+    """which architecture"""
+    depth: int | None = None
+    """D: modules of a DRC or LSTM, iterations of a VIN, depth of ATreeC's tree"""
+    ticks: int | None = None
+    """N: passes through the stack of a DRC or LSTM in every time-step"""
+    features: int | None = None
+    """channels of a DRC's memory, or of the last convolution of the others; numbers that I2A makes of a frame"""
+    dtype: Literal["float32", "bfloat16"] = "float32"
+    """of convolutions and matrix products; parameters, cells, heads and loss are float32 always"""
+    net_set: tuple[str, ...] = ()
+    """further settings of the network as NAME=VALUE, such as memory=GatedConvRNN or top_down=false"""
+
+    @property
+    def label(self) -> str:
+        """The network as figures name it, such as DRC(3,3)."""
+        sizes = ",".join(str(size) for size in (self.depth, self.ticks) if size is not None)
+        return PRINTED.get(self.net, self.net.upper()) + (f"({sizes})" if sizes else "")
+
+    def keywords(self) -> dict[str, Any]:
+        """Keyword arguments of `foresight.nets.make`."""
+        named = {"depth": self.depth, "ticks": self.ticks, "features": self.features, "dtype": self.dtype}
+        return {name: value for name, value in named.items() if value is not None} | assignments(
+            self.net_set, "net-set"
+        )
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """Everything that a run's result depends on."""
+
+    domain: Positional[Domain] = "sokoban"
+    """what is played"""
+    steps: float = 2e7
+    """environment steps in all, of each seed"""
+    seed: int = 0
+    """the first seed"""
+    seeds: int = 1
+    """how many independent agents to train in one program"""
+    iterations_per_call: int = 20
+    """rounds between two looks by the host: records are written and checkpoints may be"""
+    env: EnvSettings = field(default_factory=EnvSettings)
+    net: NetSettings = field(default_factory=NetSettings)
+    learn: LearnSettings = field(default_factory=LearnSettings)
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.steps) and self.steps >= 1):
+            raise ForesightError(f"--steps must be a number of at least 1, such as 2e7, not {self.steps}")
+        for name in ("seeds", "iterations_per_call"):
+            if getattr(self, name) < 1:
+                raise ForesightError(f"--{name} must be at least 1, not {getattr(self, name)}")
+        if not 0 <= self.seed <= 2**31 - self.seeds:
+            raise ForesightError(f"--seed must be at least 0, and all seeds below 2^31, not {self.seed}")
+
+    @property
+    def is_on_host(self) -> bool:
+        """True where the games run beside the device, so that actor threads must play them."""
+        return self.domain in ON_HOST
+
+    @property
+    def is_scored(self) -> bool:
+        """True where the score says how well an agent plays, and not the share of levels solved."""
+        return self.domain in SCORED
+
+    @property
+    def iterations(self) -> int:
+        """How many rounds of play and learning the steps come to, in whole chunks."""
+        chunks = -(-self.steps // (self.learn.steps_per_iteration * self.iterations_per_call))
+        return int(chunks) * self.iterations_per_call
+
+    @property
+    def schedule(self) -> LearnSettings:
+        """The learning settings with the length of the run filled in."""
+        return dataclasses.replace(self.learn, anneal_steps=self.learn.anneal_steps or float(self.whole_steps))
+
+    @property
+    def whole_steps(self) -> int:
+        """Environment steps that are really taken: `steps`, and what a last chunk has beyond them."""
+        return self.iterations * self.learn.steps_per_iteration
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values, as the run folder stores them."""
+        return json.loads(json.dumps(dataclasses.asdict(self)))
+
+
+@dataclass(frozen=True)
+class DeviceSettings:
+    """Where a run computes. Its result depends on it by rounding only, so it may change from one start to the next."""
+
+    devices: int = 0
+    """how many of this machine's devices to use; 0: all of them, and of all machines"""
+    coordinator: str | None = None
+    """HOST:PORT of the first of several processes that train together, or `auto` on Slurm, Kubernetes and the like"""
+    processes: int | None = None
+    """how many processes there are; left out, the cluster is asked"""
+    process_id: int | None = None
+    """which of them this one is, from 0; left out, the cluster is asked"""
+
+    def __post_init__(self) -> None:
+        if self.coordinator is None and (self.processes is not None or self.process_id is not None):
+            raise ForesightError("--processes and --process-id go with --coordinator HOST:PORT, which is missing")
+        if self.coordinator is not None and self.devices:
+            raise ForesightError("--devices chooses among one machine's devices; with --coordinator all are used")
+
+
+def from_json(record: type, values: Any, where: str = "config") -> Any:
+    """A frozen record from plain values; what is missing has its default, names that are not known are refused."""
+    if not isinstance(values, dict):
+        raise ForesightError(f"{where} is {values!r}; expected settings by name")
+    hints = typing.get_type_hints(record)
+    unknown = sorted(set(values) - set(hints))
+    if unknown:
+        names = ", ".join(f"'{name}'" for name in unknown)
+        raise ForesightError(f"{where} has {names}, which this version of foresight does not know")
+    return record(**{name: restored(hints[name], value, f"{where}.{name}") for name, value in values.items()})
+
+
+def restored(hint: Any, value: Any, where: str) -> Any:
+    """A value of a field, with tuples and records as they were."""
+    if dataclasses.is_dataclass(hint):
+        return from_json(hint, value, where)
+    if typing.get_origin(hint) is tuple:
+        return restored_tuple(hint, value, where)
+    if typing.get_origin(hint) is Literal:
+        if value not in typing.get_args(hint):
+            raise ForesightError(f"{where} is {value!r}; expected one of {', '.join(typing.get_args(hint))}")
+        return value
+    allowed = allowed_types(hint)
+    if not isinstance(value, allowed) or (isinstance(value, bool) and bool not in allowed):
+        raise ForesightError(f"{where} is {value!r}; expected {' or '.join(t.__name__ for t in allowed)}")
+    return value
+
+
+def restored_tuple(hint: Any, value: Any, where: str) -> tuple:
+    """A list as the tuple it was: `tuple[X, ...]` of any length, others of their own."""
+    kinds = typing.get_args(hint)
+    endless = kinds[-1] is Ellipsis
+    if not isinstance(value, list | tuple) or not (endless or len(value) == len(kinds)):
+        raise ForesightError(f"{where} is {value!r}; expected a list{'' if endless else f' of {len(kinds)}'}")
+    kinds = kinds[:1] * len(value) if endless else kinds
+    return tuple(restored(kind, each, f"{where}[{i}]") for i, (kind, each) in enumerate(zip(kinds, value, strict=True)))
+
+
+def allowed_types(hint: Any) -> tuple[type, ...]:
+    """The classes that a plain value may have for a type hint."""
+    if isinstance(hint, types.UnionType):
+        return sum((allowed_types(part) for part in typing.get_args(hint)), ())
+    return (float, int) if hint is float else (hint,)
+
+
+def assignments(pairs: tuple[str, ...], flag: str) -> dict[str, Any]:
+    """NAME=VALUE pairs: VALUE is read as JSON where it is, otherwise it is a word; lists become tuples."""
+    values = {}
+    for pair in pairs:
+        name, equals, text = pair.partition("=")
+        if not equals:
+            raise ForesightError(f"--{flag} {pair}: expected NAME=VALUE")
+        try:
+            value = json.loads(text)
+        except ValueError:
+            value = text
+        values[name.replace("-", "_")] = tuple(value) if isinstance(value, list) else value
+    return values

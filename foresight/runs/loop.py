@@ -1,0 +1,197 @@
+"""The host's loop around compiled chunks of training: log, watch, save, stop cleanly, go on bit for bit."""
+
+import sys
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from foresight.errors import ForesightError
+from foresight.storage.arrays import name_leaves
+from foresight.runs.checkpoints import Checkpoint, fill_state
+from foresight.runs.multihost import any_of_us, is_writer
+from foresight.runs.nan_guard import first_non_finite, first_non_finite_row
+from foresight.runs.signals import Interrupts
+from foresight.runs.writer import RunWriter, SaveOptions, check_room
+from foresight.runs.metrics import Record, records_per_row
+from foresight.runs.folder import Run, Say, find_checkpoint_together, open_together
+from foresight.runs.loggers import OpenLogger
+
+SLOW = 10.0  # seconds that somebody who stops a run may have to wait for
+
+State = Any
+Metrics = Any  # a tree of arrays [R, ...]: R rows that cover the chunk's updates evenly
+TrainCall = Callable[[State], tuple[State, Metrics]]
+
+
+def say_on_stderr(text: str) -> None:
+    """Tell the person at the terminal, without touching standard output."""
+    print(f"foresight: {text}", file=sys.stderr, flush=True)
+
+
+class Outcome(NamedTuple):
+    """How `train_loop` ended."""
+
+    state: State
+    iterations: int
+    checkpoint: Path  # holds exactly `state`
+    signal: int | None  # that stopped it, None if it finished
+    message: str
+
+    @property
+    def exit_code(self) -> int:
+        """0, or 130 after Ctrl-C, 143 after SIGTERM."""
+        return 128 + self.signal if self.signal else 0
+
+
+class Trainer(NamedTuple):
+    """What is trained, as functions of its state."""
+
+    initial_state: Callable[[], State]
+    call: TrainCall
+    iterations_done: Callable[[State], int]
+    weights: Callable[[State], Any]
+    to_records: Callable[[int, int, dict[str, np.ndarray]], list[Record]]
+
+
+def train_loop(
+    folder: Path | str,
+    config: Mapping[str, Any],
+    initial_state: Callable[[], State],
+    call: TrainCall,
+    iterations_done: Callable[[State], int],
+    weights: Callable[[State], Any],
+    total_iterations: int,
+    options: SaveOptions = SaveOptions(),
+    on_call: Callable[[State, list[Record]], None] = lambda state, records: None,
+    to_records: Callable[[int, int, dict[str, np.ndarray]], list[Record]] = records_per_row,
+    loggers: Sequence[OpenLogger] = (),
+    say: Say = say_on_stderr,
+    compile_call: Callable[[State], TrainCall] | None = None,
+) -> Outcome:
+    """Train until `total_iterations` in the run folder `folder`, going on where an earlier call stopped.
+
+    `call` does some updates and gives metrics [R, ...]; `to_records(before, after, metrics)` makes records of them,
+    each with the field `update`. `compile_call` makes of a state what `call` does with such states: a signal that
+    comes while it works leaves at once; without it, so does one during the first chunk, which is taken to compile.
+    Several processes call this together, with a folder that all can read.
+    """
+    folder, trainer = Path(folder), Trainer(initial_state, call, iterations_done, weights, to_records)
+    with Interrupts(f"stopped; {how_to_resume(folder)}") as interrupts, open_together(folder, config) as run:
+        state, checkpoint = initial_or_resumed(run, trainer, say)
+        with closing(RunWriter(run, trainer.weights, options, checkpoint, loggers)) as writer:
+            with interrupts.writing:  # a first checkpoint also shows that the disk takes them
+                writer.save(checked(state, writer), trainer.iterations_done(state))
+            if compile_call and trainer.iterations_done(state) < total_iterations:
+                trainer = trainer._replace(call=compile_call(state))
+                interrupts.nothing_to_save = False
+            trainer = warn_if_slow(trainer, say, since=1 if compile_call else 2)
+            state = keep_training(state, trainer, writer, interrupts, total_iterations, on_call)
+    iterations = trainer.iterations_done(state)
+    if iterations >= total_iterations:
+        return Outcome(state, iterations, writer.last_good, None, f"done: {iterations} updates, saved in {writer.last_good}")
+    message = f"stopped after update {iterations}, saved in {writer.last_good}; {how_to_resume(folder)}"
+    return Outcome(state, iterations, writer.last_good, interrupts.caught, message)
+
+
+def initial_or_resumed(run: Run, trainer: Trainer, say: Say) -> tuple[State, Checkpoint | None]:
+    """The state to train from, and the checkpoint it comes from if there is one."""
+    checkpoint = find_checkpoint_together(run, say)
+    state = strengthen(trainer.initial_state())
+    if checkpoint is None:
+        return state, None
+    if is_writer():
+        check_room(run, checkpoint.manifest.bytes)
+        say(f"going on from {checkpoint.folder}")
+    return fill_state(state, checkpoint), checkpoint
+
+
+def keep_training(
+    state: State,
+    trainer: Trainer,
+    writer: RunWriter,
+    interrupts: Interrupts,
+    total_iterations: int,
+    on_call: Callable[[State, list[Record]], None],
+) -> State:
+    """Chunk after chunk until all updates are done or a signal comes; what is returned is also saved."""
+    while (before := trainer.iterations_done(state)) < total_iterations:
+        state, metrics = trainer.call(state)
+        state, after = strengthen(state), trainer.iterations_done(state)
+        records = trainer.to_records(before, after, checked_metrics(before, after, metrics, writer))
+        checked(state, writer)
+        interrupts.nothing_to_save = False
+        stop = any_of_us(interrupts.caught is not None)
+        with interrupts.writing:
+            writer.log(records)
+            if stop or after >= total_iterations or any_of_us(writer.is_due(after)):
+                writer.save(state, after)
+        on_call(state, records)
+        if stop:
+            break
+    return state
+
+
+def warn_if_slow(trainer: Trainer, say: Say, since: int) -> Trainer:
+    """The trainer, and a sentence during the chunk number `since` if it is so long that a signal is obeyed late."""
+    begun = []
+    sentence = f"a chunk takes more than {SLOW:.0f} s, and a signal is obeyed after it: smaller chunks save sooner"
+
+    def call(state: State) -> tuple[State, Metrics]:
+        begun.append(None)
+        if len(begun) != since or not is_writer():
+            return trainer.call(state)
+        timer = threading.Timer(SLOW, say, [sentence])
+        timer.start()
+        try:
+            return jax.block_until_ready(trainer.call(state))
+        finally:
+            timer.cancel()
+
+    return trainer._replace(call=call)
+
+
+def how_to_resume(folder: Path) -> str:
+    """What a person does after an interruption."""
+    return f"the same command goes on with {folder} where it stopped"
+
+
+def strengthen(state: State) -> State:
+    """Without weak types, which a checkpoint does not keep and which could change how the next chunk computes."""
+
+    def strong(leaf: jax.Array) -> jax.Array:
+        weak = getattr(leaf, "weak_type", False)  # keys do not have the attribute
+        return jax.lax.convert_element_type(leaf, leaf.dtype) if weak else leaf
+
+    return jax.tree.map(strong, state)
+
+
+def checked_metrics(before: int, after: int, metrics: Metrics, writer: RunWriter) -> dict[str, np.ndarray]:
+    """Metrics by name on the host, all finite, of a chunk that got on."""
+    if after <= before:
+        raise ValueError("a chunk did no update")
+    named = {name: np.atleast_1d(values) for name, values in name_leaves(metrics).items()}
+    bad = first_non_finite_row(named)
+    if bad:
+        row, name = bad
+        rows = len(named[name])
+        raise not_finite(f"'{name}' in update {before + (row + 1) * (after - before) // rows}", writer)
+    return named
+
+
+def checked(state: State, writer: RunWriter) -> State:
+    """The state, if all of it is finite."""
+    name = first_non_finite(state)
+    if name:
+        raise not_finite(f"array '{name}' of the training state", writer)
+    return state
+
+
+def not_finite(what: str, writer: RunWriter) -> ForesightError:
+    """The error that stops a run which has gone wrong."""
+    saved = "nothing was saved" if writer.saved is None else f"the last good checkpoint is {writer.last_good}"
+    return ForesightError(f"{what} is not finite; {saved}")

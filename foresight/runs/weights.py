@@ -1,0 +1,90 @@
+"""Loading trained weights from a run, a checkpoint or a file, for commands that only read."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from foresight.errors import ForesightError
+from foresight.storage.arrays import HEADER_LIMIT, Arrays, Container, decode
+from foresight.runs.checkpoints import (
+    ATTEMPTS,
+    MANIFEST,
+    WEIGHTS,
+    Checkpoint,
+    Damaged,
+    best_step,
+    newest_good,
+    read_checkpoint,
+)
+from foresight.runs.folder import read_run
+from foresight.storage.files import cannot
+
+
+class Weights(NamedTuple):
+    """Trained weights: fill a network with `arrays.fill(net, weights.arrays, weights.source)`."""
+
+    arrays: Arrays
+    config: dict[str, Any]
+    step: int
+    source: Path
+
+
+def load_weights(
+    path: Path | str,
+    best: bool = False,
+    say: Callable[[str], None] = lambda text: print(f"foresight: {text}", file=sys.stderr),
+) -> Weights:
+    """Weights and config of a run folder (its newest checkpoint, or its `best`), a checkpoint folder or a file."""
+    path = Path(path)
+    if not path.exists():
+        raise ForesightError(f"{path} does not exist: give a run folder, a checkpoint folder or a .safetensors file")
+    if best and (path.is_file() or (path / MANIFEST).exists()):
+        raise ForesightError(f"--best is for a run folder, which keeps several checkpoints; {path} is one agent")
+    if path.is_file():
+        return as_weights(read_lone_file(path), path)
+    checkpoint = read_checkpoint(path, (WEIGHTS,)) if (path / MANIFEST).exists() else find_in_run(path, best, say)
+    return as_weights(checkpoint.contents[WEIGHTS], checkpoint.folder)
+
+
+def as_weights(container: Container, source: Path) -> Weights:
+    """The weights of a file that must say how its network was built."""
+    config, step = container.metadata.get("config"), container.metadata.get("step")
+    if not isinstance(config, dict) or not isinstance(step, int):
+        raise ForesightError(f"{source} does not say which network its weights are for: not written by foresight")
+    return Weights(container.arrays, config, step, source)
+
+
+def find_in_run(folder: Path, best: bool, say: Callable[[str], None]) -> Checkpoint:
+    """The newest good checkpoint of a run, or its best one, also while the run goes on."""
+    run = read_run(folder)
+    for _ in range(ATTEMPTS):
+        step = best_step(run.checkpoints) if best else None
+        if step is not None:
+            try:
+                return read_checkpoint(run.checkpoints / str(step), (WEIGHTS,))
+            except Damaged:
+                if (run.checkpoints / str(step)).exists():
+                    raise
+                continue  # pruned in the meantime: look again
+        checkpoint, rejected = newest_good(run.checkpoints, lambda checkpoint: None, (WEIGHTS,))
+        if checkpoint is not None:
+            for error in rejected:
+                say(f"{error}; using {checkpoint.folder}")
+            return checkpoint
+        if rejected:
+            raise ForesightError(f"{folder} has no good checkpoint: {'; '.join(map(str, rejected))}")
+    raise ForesightError(f"{folder} has no checkpoint yet")
+
+
+def read_lone_file(path: Path) -> Container:
+    """The arrays of one safetensors file; a header too long to be ours is refused before the rest is read."""
+    try:
+        with open(path, "rb") as file:
+            start = file.read(8)
+            if len(start) < 8 or int.from_bytes(start, "little") > HEADER_LIMIT:
+                raise ForesightError(f"{path} is not a safetensors file: its header would not be one of ours")
+            file.seek(0)
+            return decode(file.read(), path)
+    except OSError as error:
+        raise cannot("read", path, error) from error

@@ -1,0 +1,1 @@
+"""Files written whole, pytrees as safetensors, one cache folder."""

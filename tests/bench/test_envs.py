@@ -1,0 +1,76 @@
+import math
+
+import jax
+import numpy as np
+import pytest
+
+from foresight.bench import envs as bench_envs
+from foresight.bench.envs import Measurement, document, measure, measure_all
+from foresight.bench.peers import CAP, PlainSokoban, measure_python
+from foresight.envs import make
+from foresight.errors import ForesightError
+from foresight.levels import open_set
+from tests.envs.reference_sokoban import Game
+
+LEVELS = "builtin/mini-train"
+
+
+def test_every_kind_of_work_is_measured_and_plain_python_beside_it(monkeypatch):
+    monkeypatch.setattr(bench_envs, "STEPS", 2)
+    rows = list(measure_all(("sokoban",), (4,), LEVELS, seconds=0.01))
+    assert [(row.implementation, row.work, row.batch) for row in rows][:4] == [
+        ("foresight", "rules", 4),
+        ("foresight", "observe", 4),
+        ("foresight", "paint", 4),
+        ("python", "rules", 4),
+    ]
+    assert all(row.steps_per_second > 0 for row in rows)
+
+
+def test_costly_resets_are_measured_too(monkeypatch):
+    monkeypatch.setattr(bench_envs, "STEPS", 2)
+    assert measure(make("gridworld", size=6, sides=(1, 2)), "rules", 4, 0.01) > 0
+
+
+def test_pictures_that_would_fill_the_memory_are_not_painted(monkeypatch):
+    monkeypatch.setattr(bench_envs, "MOST_PICTURE_BYTES", 10)
+    monkeypatch.setattr(bench_envs, "measure", lambda env, work, batch, seconds: 1.0)
+    assert [row.work for row in measure_all(("boxworld",), (4,), LEVELS)] == ["rules", "observe"]
+
+
+def test_the_document_names_the_device_and_the_version():
+    written = document([Measurement("foresight", "sokoban", "rules", 4, 1.5)])
+    assert written["jax"] == jax.__version__
+    assert written["device"]
+    assert written["rows"][0]["steps_per_second"] == 1.5
+
+
+def test_an_unknown_domain_or_a_senseless_batch_is_refused():
+    with pytest.raises(ForesightError, match="unknown domain 'chess'"):
+        next(measure_all(("chess",)))
+    with pytest.raises(ForesightError, match="must be positive"):
+        next(measure_all(("sokoban",), (0,)))
+
+
+@pytest.mark.parametrize("seconds", [0, math.nan, math.inf])
+def test_seconds_that_say_no_time_are_refused(seconds):
+    with pytest.raises(ForesightError, match="seconds must be positive"):
+        next(measure_all(("sokoban",), (1,), seconds=seconds))
+
+
+def test_the_plain_python_version_plays_by_the_rules():
+    rng = np.random.default_rng(0)
+    plain = PlainSokoban(open_set(LEVELS), rng)
+    shape = (open_set(LEVELS).height, open_set(LEVELS).width)
+    game, steps = Game(np.array(plain.cells, np.uint8).reshape(shape)), 0
+    for action in rng.integers(0, 5, 3_000).tolist():
+        expected, solved, _ = game.step(action)
+        assert plain.step(action) == (pytest.approx(expected, abs=1e-6), solved)
+        steps += 1
+        if solved or steps == CAP:
+            game, steps = Game(np.array(plain.cells, np.uint8).reshape(shape)), 0
+        assert np.array_equal(game.observation().ravel(), plain.cells)
+
+
+def test_plain_python_is_timed():
+    assert measure_python(open_set(LEVELS), 2, 0.01) > 0

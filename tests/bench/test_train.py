@@ -1,0 +1,178 @@
+"""The bench of the whole training loop, with a linear network on drawn levels."""
+
+import itertools
+import json
+from functools import partial
+
+import pytest
+
+from foresight.app import bench_train as command
+from foresight.bench import train as bench_train
+from foresight.bench.train import Case, Running, measure, operations_per_frame, parse_case, usual_cases
+from foresight.errors import ForesightError
+from foresight.runs.config import EnvSettings, RunConfig
+from foresight.runs.presets import default
+from tests.app.small_runs import status_of, use_linear_networks, write_levels
+
+ISSUE = ("path", "levels", "minibatch", "unroll", "seeds", "frames_per_second", "ms_per_update", "device")
+
+
+def test_a_case_is_written_as_it_is_read():
+    case = Case("cuda", 256, 32, 20, 5)
+    assert parse_case("cuda:256:32:20:5") == case
+    assert str(case) == "cuda:256:32:20:5"
+
+
+@pytest.mark.parametrize("text", ["", "cuda", "cuda:1:2:3", "cuda:256:32:20:0", "tpu:1:1:1:1", "xla:a:1:1:1"])
+def test_what_is_no_case_is_refused(text):
+    with pytest.raises(ForesightError, match="expected path:levels:minibatch:unroll:seeds"):
+        parse_case(text)
+
+
+def test_the_usual_cases_of_a_gpu_have_both_cores_at_every_size(monkeypatch):
+    monkeypatch.setattr(bench_train.jax, "default_backend", lambda: "gpu")
+    for backend in ("cuda", "xla"):
+        sizes = {(case.minibatch, case.unroll, case.seeds) for case in usual_cases() if case.path == backend}
+        assert sizes == {(32, 20, 1), (32, 20, 3), (32, 20, 5), (512, 20, 1), (1024, 20, 1)}
+
+
+def test_a_case_trains_what_it_says():
+    config = Case("xla", 8, 4, 5, 3).config(default(), iterations=2)
+    assert (config.learn.num_envs, config.learn.minibatch, config.learn.unroll) == (8, 4, 5)
+    assert (config.seeds, config.iterations_per_call) == (3, 2)
+    assert config.net.keywords()["backend"] == "xla"
+
+
+def test_a_row_counts_frames_updates_and_arithmetic():
+    """Two rounds of 8 levels x 5 steps by 3 seeds are 240 frames and 4 updates, in a median of half a second."""
+    running = Running(Case("xla", 8, 4, 5, 3), 2, None, None, 3 * 2**20, (0.5, 0.4, 0.6))
+    row = running.row(rate=480 * operations_per_frame())
+    assert row["frames_per_second"] == 480
+    assert row["ms_per_update"] == 125
+    assert row["spread_percent"] == 40
+    assert row["efficiency_percent"] == 100
+    assert row["peak_memory_mb"] == 3
+    assert set(ISSUE) <= set(row)
+
+
+@pytest.fixture
+def small(monkeypatch, tmp_path):
+    use_linear_networks(monkeypatch)
+    monkeypatch.setattr(bench_train, "matmul_rate", lambda: 1e9)
+    env = EnvSettings(levels=write_levels(tmp_path), max_episode_steps=(5, 9), env=("view=planes",))
+    return RunConfig(env=env)
+
+
+def test_the_command_writes_every_round_and_reports(tmp_path, capsys, small, monkeypatch):
+    monkeypatch.setattr(command, "base_config", lambda: small)
+    out = tmp_path / "speed.json"
+    words = f"bench train --cases xla:4:2:3:2 --repeats 2 --frames 24 --out {out} --json"
+    assert status_of(words.split()) == 0
+    output = capsys.readouterr()
+    document = json.loads(output.out)
+    assert document == json.loads(out.read_text())
+    (row,) = document["rows"]
+    assert (row["levels"], row["minibatch"], row["unroll"], row["seeds"]) == (4, 2, 3, 2)
+    assert row["frames_per_second"] > 0
+    assert set(document["stages"]["xla"]) == {"playing", "gradient", "optimiser"}
+    assert "timed 1 of 2" in output.err
+    assert "optimiser" in command.format_report(document)
+    assert "used at most 2,000 MB" in command.format_report(document | {"memory_mb": 2000})
+
+
+def test_cases_take_turns_and_those_that_cannot_run_are_left_out(small, monkeypatch):
+    turns = []
+
+    def refuse(cases, base, frames, left_out, say):
+        left_out(cases[0], "no such core")
+        return [Running(case, 1, lambda case: turns.append(str(case)) or (case, None), case, 0) for case in cases[1:]]
+
+    monkeypatch.setattr(bench_train, "begin_all", refuse)
+    small_size, large = [[Case(path, levels, 2, 3, 1) for path in ("cuda", "xla", "auto")] for levels in (4, 8)]
+    documents = list(measure([*large[:1], *small_size, *large[1:]], small, repeats=2))
+    assert turns == ["xla:8:2:3:1", "auto:8:2:3:1"] * 2 + ["xla:4:2:3:1", "auto:4:2:3:1"] * 2
+    assert [len(known["rows"]) for known in documents] == [1, 2, 2, 2, 3, 4, 4, 4, 4]
+    assert [known["timings"] for known in documents[2]["rows"]] == [2, 1]
+    assert documents[0]["left_out"][0]["why"] == "no such core"
+    assert "left out: cuda:8:2:3:1: no such core" in command.format_report(documents[0])
+
+
+@pytest.fixture
+def pretended(monkeypatch, small):
+    """Cases and stages that take no time; what was begun is kept."""
+    begun = []
+
+    def begin_all(cases, base, frames, left_out, say):
+        begun.append([str(case) for case in cases])
+        return [Running(case, 1, lambda state: (state, None), 0, 0) for case in cases]
+
+    def stages(config):
+        for number, name in enumerate(("playing", "gradient", "optimiser")):
+            begun.append(name)
+            yield name, float(number)
+
+    monkeypatch.setattr(bench_train, "begin_all", begin_all)
+    monkeypatch.setattr(bench_train, "stages", stages)
+    monkeypatch.setattr(command, "base_config", lambda: small)
+    return begun
+
+
+@pytest.mark.parametrize("timings", [1, 2, 3, 4])
+def test_whenever_it_is_cut_nothing_measured_is_lost_and_it_goes_on(tmp_path, capsys, pretended, monkeypatch, timings):
+    """Two cases of two timings each: after so many of them it is cut."""
+    out, go_on, count = tmp_path / "speed.json", Running.go_on, itertools.count(1)
+
+    def cut(self):
+        if next(count) > timings:
+            raise KeyboardInterrupt
+        return go_on(self)
+
+    monkeypatch.setattr(Running, "go_on", cut)
+    words = f"bench train --cases xla:4:2:3:1 xla:8:2:3:1 --repeats 2 --out {out} --json".split()
+    assert status_of(words) == (130 if timings < 4 else 0)
+    rows = json.loads(out.read_text())["rows"]
+    assert sum(known["timings"] for known in rows) == timings
+    monkeypatch.setattr(Running, "go_on", go_on)
+    pretended.clear()
+    capsys.readouterr()
+    assert status_of(words) == 0
+    output = capsys.readouterr()
+    assert json.loads(output.out) == json.loads(out.read_text())
+    assert [known["timings"] for known in json.loads(output.out)["rows"]] == [2, 2]
+    done = [known["levels"] for known in rows if known["timings"] == 2]
+    assert [cases for cases in pretended if isinstance(cases, list)] == [
+        [f"xla:{levels}:2:3:1"] for levels in (4, 8) if levels not in done
+    ]
+    assert output.err.count("known already") == len(done) + (timings == 4)
+
+
+def test_stages_are_written_one_by_one_and_those_of_a_path_begun_again_if_cut(tmp_path, pretended, monkeypatch):
+    out, stages = tmp_path / "speed.json", bench_train.stages
+
+    def cut(config):
+        yield next(stages(config))
+        raise KeyboardInterrupt
+
+    words = f"bench train --cases xla:4:2:3:1 --repeats 1 --out {out}".split()
+    monkeypatch.setattr(bench_train, "stages", cut)
+    assert status_of(words) == 130
+    assert json.loads(out.read_text())["stages"] == {"xla": {"playing": 0.0}}
+    monkeypatch.setattr(bench_train, "stages", stages)
+    for begun in (["playing", "gradient", "optimiser"], []):
+        pretended.clear()
+        assert status_of(words) == 0
+        assert pretended == begun
+    assert json.loads(out.read_text())["stages"] == {"xla": {"playing": 0.0, "gradient": 1.0, "optimiser": 2.0}}
+
+
+def test_a_file_of_something_else_is_refused(tmp_path, capsys, pretended):
+    (tmp_path / "a.json").write_text('{"rows": []}')
+    assert status_of(["bench", "train", "--out", str(tmp_path / "a.json")]) == 2
+    assert "a.json is not a result of `foresight bench train --out`" in capsys.readouterr().err
+
+
+def test_wrong_options_are_refused(capsys, monkeypatch):
+    monkeypatch.setattr(command, "measure", partial(pytest.fail, "nothing should be measured"))
+    for words, message in [("--cases xla:1", "--cases xla:1: expected"), ("--repeats 0", "--repeats must be")]:
+        assert status_of(["bench", "train", *words.split()]) == 2
+        assert message in capsys.readouterr().err

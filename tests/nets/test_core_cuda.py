@@ -1,0 +1,218 @@
+"""The CUDA core: what of it can be seen without a GPU, and (marked gpu) that it equals the plain path."""
+
+import itertools
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from foresight.errors import ForesightError
+from foresight.nets.drc import build as kernel
+from foresight.nets.drc import core_cuda as fused
+from foresight.nets.drc.drc import DRC
+from foresight.nets.layers import convolve_natively
+
+DEPTH, GRID = 2, (4, 5)
+
+
+@pytest.fixture(scope="module")
+def weights():
+    return jax.random.normal(jax.random.key(0), (DEPTH, 3, 3, 64, 128))
+
+
+def small_drc(**settings):
+    return DRC("minipacman", (*GRID, 3), 5, jax.random.key(1), depth=DEPTH, ticks=2, hidden=8, **settings)
+
+
+def test_the_kernels_order_of_columns_keeps_a_channels_gates_together():
+    columns = jnp.arange(128)
+    f, i, o, g = (gate * 32 for gate in range(4))
+    expected = [f + 6, i + 6, o + 6, g + 6, f + 7, i + 7, o + 7, g + 7]
+    np.testing.assert_array_equal(fused.interleave(columns)[24:32], expected)
+    np.testing.assert_array_equal(fused.separate(fused.interleave(columns)), columns)
+
+
+def test_forward_tiles_hold_every_weight_where_the_tensor_cores_read_it(weights):
+    tiles = np.asarray(fused.tiles_forward(weights), np.float32)
+    rounded = np.asarray(weights.astype(jnp.bfloat16), np.float32).reshape(DEPTH, 9, 64, 4, 32)
+    draw = np.random.default_rng(0)
+    for d, tap, channel, gate, unit in zip(*(draw.integers(0, n, 500) for n in (DEPTH, 9, 64, 4, 32)), strict=True):
+        own, k = channel // 32, channel % 16
+        step = (1 - own) * 18 + tap * 2 + channel % 32 // 16
+        row = unit % 16 // 4 * 16 + gate % 2 * 8 + gate // 2 * 4 + unit % 4  # four channels a warp
+        assert tiles[d, step, unit // 16, k // 8, row, k % 8] == rounded[d, tap, channel, gate, unit]
+
+
+def test_backward_tiles_hold_every_weight_where_the_tensor_cores_read_it(weights):
+    tiles = np.asarray(fused.tiles_backward(weights), np.float32)
+    rounded = np.asarray(fused.interleave(weights).astype(jnp.bfloat16), np.float32).reshape(DEPTH, 9, 64, 128)
+    draw = np.random.default_rng(0)
+    for d, tap, channel, column in zip(*(draw.integers(0, n, 500) for n in (DEPTH, 9, 64, 128)), strict=True):
+        step, k = tap * 8 + column // 16, column % 16
+        part, unit = channel // 32, channel % 32  # the module below, or the module's own
+        row = unit // 8 * 16 + part * 8 + unit % 8
+        assert tiles[d, step, k // 8, row, k % 8] == rounded[d, tap, channel, column]
+
+
+@pytest.mark.parametrize("settings", [{}, {"input_to_every_module": False, "boundary": False}])
+def test_what_the_observation_adds_is_the_plain_paths_in_the_kernels_order(settings):
+    net = jax.tree.map(lambda leaf: leaf + 0.1, small_drc(**settings))  # biases begin at zero
+    encoded = jax.random.normal(jax.random.key(2), (*GRID, 32))
+    plain = jnp.stack([fused.interleave(module.input_preactivation(encoded)) for module in net.stack.modules], axis=2)
+    np.testing.assert_allclose(fused.input_preactivation(net.stack, encoded), plain, atol=1e-5)
+
+
+def test_connections_that_an_ablation_cuts_are_zeros():
+    weights = fused.weights_of(small_drc(top_down=False, pool_and_inject=False).stack)
+    assert weights.on_outputs.shape == (DEPTH, 3, 3, 64, 128)
+    assert not weights.on_outputs[0, :, :, :32].any()
+    assert weights.on_outputs[1, :, :, :32].any()
+    assert not weights.on_pooled.any()
+
+
+def test_shifted_slots_are_the_convolution():
+    """The kernel's scheme: one empty slot after each row, a margin before and after, a tap being another start."""
+    height, width = GRID
+    x, taps = np.random.default_rng(0).normal(size=(height, width, 3)), np.random.default_rng(1).normal(size=(9, 3, 2))
+    margin, across = width + 2, width + 1
+    slots = np.zeros((height * across + 2 * margin, 3))
+    cells = [margin + y * across + x for y, x in itertools.product(range(height), range(width))]
+    slots[cells] = x.reshape(-1, 3)
+    shifts = [(tap // 3 - 1) * across + tap % 3 - 1 for tap in range(9)]
+    ours = sum(slots[np.array(cells) + shift] @ taps[tap] for tap, shift in enumerate(shifts))
+    native = convolve_natively(jnp.asarray(x, jnp.float32), jnp.asarray(taps.reshape(3, 3, 3, 2), jnp.float32))
+    np.testing.assert_allclose(ours.reshape(height, width, 2), native, atol=1e-5)
+
+
+def test_strips_that_see_their_neighbours_rows_are_the_whole_board():
+    """A board that is too large for a block: each strip has the next rows of its neighbours in its margins."""
+    height, width = 15, 19
+    x, taps = np.random.default_rng(0).normal(size=(height, width, 3)), np.random.default_rng(1).normal(size=(9, 3, 2))
+    strips = kernel.strips((height, width))
+    tall, margin, across = -(-height // strips), width + 2, width + 1
+    assert (strips, tall) == (3, 5)
+    planes = np.zeros((strips, fused.rows_of_plane(width), 3))
+    for strip, y, column in itertools.product(range(strips), range(-1, tall + 1), range(width)):
+        if 0 <= strip * tall + y < height:
+            planes[strip, margin + y * across + column] = x[strip * tall + y, column]
+    shifts = [(tap // 3 - 1) * across + tap % 3 - 1 for tap in range(9)]
+    cells = [margin + y * across + column for y, column in itertools.product(range(tall), range(width))]
+    ours = sum(planes[:, np.array(cells) + shift] @ taps[tap] for tap, shift in enumerate(shifts))
+    native = convolve_natively(jnp.asarray(x, jnp.float32), jnp.asarray(taps.reshape(3, 3, 3, 2), jnp.float32))
+    np.testing.assert_allclose(ours.reshape(height, width, 2), native, atol=1e-5)
+
+
+@pytest.mark.parametrize(("grid", "strips"), [((10, 10), 1), ((7, 5), 1), ((14, 14), 2), ((14, 10), 2), ((16, 16), 3)])
+def test_a_board_has_as_many_strips_as_it_needs_slots(grid, strips):
+    assert kernel.strips(grid) == strips
+
+
+def test_without_a_gpu_the_plain_path_runs_and_asking_for_the_kernel_says_why_not():
+    if jax.default_backend() == "gpu":
+        pytest.skip("there is a GPU")
+    assert not kernel.chosen("auto", (10, 10), 3, covered=True)
+    assert not kernel.chosen("xla", (10, 10), 3, covered=True)
+    with pytest.raises(ForesightError, match="there is no GPU"):
+        kernel.chosen("cuda", (10, 10), 3, covered=True)
+    with pytest.raises(ForesightError, match="ConvLSTM, 32 features, bfloat16"):
+        kernel.chosen("cuda", (10, 10), 3, covered=False)
+    with pytest.raises(ForesightError, match="'auto', 'cuda' or 'xla', not 'gpu'"):
+        kernel.known("gpu")
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(
+    ("domain", "picture", "settings"),
+    [
+        ("sokoban", (80, 80, 3), {}),
+        ("sokoban", (80, 80, 3), {"depth": 1, "ticks": 1}),
+        ("sokoban", (80, 80, 3), {"top_down": False, "pool_and_inject": False}),
+        ("sokoban-cells", (7, 5, 7), {"depth": 2, "ticks": 2}),
+        ("gridworld", (32, 32, 1), {"ticks": 2}),
+        ("minipacman", (15, 19, 3), {"ticks": 1}),
+    ],
+)
+def test_the_kernel_is_as_near_to_float32_as_the_plain_path_in_bfloat16(domain, picture, settings):
+    """Outputs and every gradient, over random weights and episode starts in the middle."""
+    exact = core_and_gradients(domain, picture, settings, "xla", "float32")
+    plain = core_and_gradients(domain, picture, settings, "xla", "bfloat16")
+    fast = core_and_gradients(domain, picture, settings, "cuda", "bfloat16")
+    errors = {
+        name: (relative_error(fast[name], exact[name]), relative_error(plain[name], exact[name])) for name in exact
+    }
+    assert {name: pair for name, pair in errors.items() if pair[0] > 2 * pair[1] + 0.002} == {}
+    assert np.exp(np.mean([np.log(ours / its) for ours, its in errors.values()])) < 1.2
+
+
+def core_and_gradients(domain, picture, settings, backend, dtype):
+    """What the recurrence gives, and the gradients of a sum of that with random factors, by name.
+
+    The head is left out: there a unit that falls on the other side of zero outweighs all that the core does.
+    """
+    net = DRC(domain, picture, 5, jax.random.key(1), backend=backend, dtype=dtype, **settings)
+    net = moved(net, jax.random.key(2))  # biases and first states begin at zero
+    pictures = jax.random.randint(jax.random.key(3), (16, 6, *picture), 0, 256).astype(jnp.uint8)
+    is_first = jax.random.bernoulli(jax.random.key(4), 0.3, (16, 6))
+    memory = jax.tree.map(lambda x: jnp.broadcast_to(x, (16, *x.shape)), net.initial_memory())
+
+    def loss(learned):
+        net, memory = learned
+        given = jax.vmap(net.core_over_time)(memory, jax.vmap(jax.vmap(net.encode))(pictures), is_first)
+        given = jax.tree.map(lambda leaf: leaf.astype(jnp.float32), given)
+        factors = moved(jax.tree.map(jnp.zeros_like, given), jax.random.key(5))
+        return jax.tree.reduce(jnp.add, jax.tree.map(lambda x, factor: jnp.sum(x * factor), given, factors)), given
+
+    with jax.default_matmul_precision("highest"):
+        gradients, given = jax.jit(jax.grad(loss, has_aux=True))((net, memory))
+    named = [(jax.tree_util.keystr(path), x) for path, x in jax.tree_util.tree_leaves_with_path((given, gradients))]
+    return {name: leaf for name, leaf in named if ".head." not in name}
+
+
+def moved(tree, key):
+    """Every number a little further, at random."""
+    leaves, structure = jax.tree.flatten(tree)
+    keys = jax.random.split(key, len(leaves))
+    return structure.unflatten([x + 0.02 * jax.random.normal(k, x.shape) for x, k in zip(leaves, keys, strict=True)])
+
+
+def relative_error(leaf, exact):
+    """The distance to the exact numbers by their size."""
+    exact = np.asarray(exact, np.float32)
+    return np.linalg.norm(np.asarray(leaf, np.float32) - exact) / np.linalg.norm(exact)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(
+    ("domain", "picture", "grid"), [("sokoban", (80, 80, 3), (10, 10)), ("gridworld", (32, 32, 1), (16, 16))]
+)
+def test_many_trajectories_of_several_networks_give_what_each_gives_alone(domain, picture, grid):
+    """More than a GPU has multiprocessors, so that blocks take several and wait for each other."""
+    networks, batch, time = 3, 100, 4
+    assert kernel.chosen("cuda", grid, 3, covered=True)
+    nets = eqx.filter_vmap(lambda key: DRC(domain, picture, 5, key, backend="cuda", dtype="bfloat16"))(
+        jax.random.split(jax.random.key(1), networks)
+    )
+    weights = jax.vmap(lambda net: fused.weights_of(net.stack))(nets)
+    shape = (networks, batch, 3, *grid, 32)
+    memory = fused.State(
+        jax.random.normal(jax.random.key(4), shape), jax.random.normal(jax.random.key(5), shape).astype(jnp.bfloat16)
+    )
+    input_preactivations = jax.random.normal(jax.random.key(2), (networks, batch, time, *grid, 3, 128)).astype(
+        jnp.bfloat16
+    )
+    is_first = jax.random.bernoulli(jax.random.key(3), 0.2, (networks, batch, time))
+
+    def one(weights, memory, input_preactivations, is_first):
+        (top, last), back = jax.vjp(lambda *a: fused.unroll(3, *a, is_first), weights, memory, input_preactivations)
+        d_last = jax.tree.map(jnp.cos, last)
+        return fused.unroll(3, weights, memory, input_preactivations, is_first), back((jnp.sin(top), d_last))
+
+    many = jax.jit(jax.vmap(jax.vmap(one, (None, 0, 0, 0))))(weights, memory, input_preactivations, is_first)
+    alone = jax.jit(one)
+    for net, which in [(0, 0), (1, 31), (1, 32), (1, 99), (2, 0), (2, 98)]:
+        here, ours = jax.tree.map(lambda x, at=(net, which): x[at], ((memory, input_preactivations, is_first), many))
+        expected = alone(jax.tree.map(lambda x, net=net: x[net], weights), *here)
+        for a, b in zip(jax.tree.leaves(ours), jax.tree.leaves(expected), strict=True):
+            np.testing.assert_array_equal(np.asarray(a, np.float32), np.asarray(b, np.float32))

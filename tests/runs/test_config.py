@@ -1,0 +1,157 @@
+import json
+import math
+from dataclasses import replace
+
+import pytest
+
+from foresight.errors import ForesightError
+from foresight.runs.config import EnvSettings, NetSettings, RunConfig, assignments, from_json
+from foresight.runs.presets import LEARNING, PRESETS, preset
+from foresight.learning.settings import LearnSettings
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_config_comes_back_from_its_json_as_it_was(name):
+    config = PRESETS[name]()
+    assert from_json(RunConfig, json.loads(json.dumps(config.as_json()))) == config
+
+
+def changed(path: str, value) -> dict:
+    values = RunConfig().as_json()
+    *folders, name = path.split(".")
+    inner = values
+    for folder in folders:
+        inner = inner[folder]
+    inner[name] = value
+    return values
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        ("moon", 1, "config has 'moon', which this version of foresight does not know"),
+        ("learn.moon", 1, "config.learn has 'moon'"),
+        ("learn", {"sun": 1, "moon": 1}, "config.learn has 'moon', 'sun', which this version"),
+        ("learn", 5, "config.learn is 5; expected settings by name"),
+        ("learn.num_envs", "many", "config.learn.num_envs is 'many'; expected int"),
+        ("learn.num_envs", True, "config.learn.num_envs is True; expected int"),
+        ("learn.discount", None, "config.learn.discount is None; expected float or int"),
+        ("net.depth", "deep", "config.net.depth is 'deep'; expected int or NoneType"),
+        ("net.net", "perceptron", "config.net.net is 'perceptron'; expected one of drc, lstm"),
+        ("domain", "chess", "config.domain is 'chess'; expected one of sokoban"),
+        ("env.max_episode_steps", 5, "config.env.max_episode_steps is 5; expected a list of 2"),
+        ("env.max_episode_steps", [1, 2, 3], r"config.env.max_episode_steps is \[1, 2, 3\]; expected a list of 2"),
+        ("env.max_episode_steps", [1, "x"], r"config.env.max_episode_steps\[1\] is 'x'; expected int"),
+        ("env.env", "size=3", "config.env.env is 'size=3'; expected a list"),
+        ("env.env", [3], r"config.env.env\[0\] is 3; expected str"),
+        ("seeds", 0, "--seeds must be at least 1"),
+        ("seed", 2**31, "--seed must be at least 0, and all seeds below 2\\^31, not 2147483648"),
+        ("learn.learning_rate", -1.0, "--learning-rate must be a number of at least 0, not -1"),
+        ("learn.entropy_weight", math.nan, "--entropy-weight must be a number of at least 0, not nan"),
+        ("learn.auxiliary_loss_weight", math.inf, "--auxiliary-loss-weight must be a number of at least 0, not inf"),
+        ("learn.discount", 2.0, "--discount must be a number from 0 to 1, not 2"),
+        ("learn.anneal_hold", 1.5, "--anneal-hold must be a number from 0 to 1, not 1.5"),
+        ("learn.beta2", 1.0, "--beta2 must be below 1"),
+    ],
+)
+def test_stored_values_that_cannot_be_are_refused_by_name(path, value, message):
+    with pytest.raises(ForesightError, match=message):
+        from_json(RunConfig, changed(path, value))
+
+
+def test_what_was_stored_before_there_was_such_a_setting_has_its_default():
+    values = replace(RunConfig(), seeds=3, learn=LearnSettings(td_lambda=0.25, non_finite="skip")).as_json()
+    del values["learn"]["non_finite"], values["net"]
+    config = from_json(RunConfig, values)
+    assert (config.learn.non_finite, config.net) == ("stop", NetSettings())
+    assert (config.learn.td_lambda, config.seeds) == (0.25, 3)
+
+
+def test_whole_chunks_cover_the_steps():
+    learn = LearnSettings(num_envs=4, minibatch=4, unroll=5)  # 20 frames a round
+    assert RunConfig(steps=1, iterations_per_call=3, learn=learn).iterations == 3
+    assert RunConfig(steps=60, iterations_per_call=3, learn=learn).iterations == 3
+    assert RunConfig(steps=61, iterations_per_call=3, learn=learn).iterations == 6
+
+
+def test_the_learning_rate_falls_until_the_end_of_the_run_unless_said_otherwise():
+    learn = LearnSettings(num_envs=4, minibatch=4, unroll=5)
+    assert (
+        RunConfig(steps=61, iterations_per_call=3, learn=learn).schedule.anneal_steps == 120
+    )  # as many as there are in whole chunks
+    assert RunConfig(steps=5e6, learn=LearnSettings(anneal_steps=1e9)).schedule.anneal_steps == 1e9
+
+
+def test_assignments_are_json_where_they_can_be_and_words_otherwise():
+    pairs = ("size=16", "top-down=false", "memory=GatedConvRNN", "sides=[2, 3]", "rate=1e-3")
+    expected = {"size": 16, "top_down": False, "memory": "GatedConvRNN", "sides": (2, 3), "rate": 1e-3}
+    assert assignments(pairs, "env") == expected
+    with pytest.raises(ForesightError, match="--env size: expected NAME=VALUE"):
+        assignments(("size",), "env")
+
+
+def test_only_what_is_said_of_a_network_is_passed_on():
+    assert NetSettings().keywords() == {"dtype": "float32"}
+    said = NetSettings(depth=2, ticks=4, net_set=("hidden=8",)).keywords()
+    assert said == {"dtype": "float32", "depth": 2, "ticks": 4, "hidden": 8}
+
+
+def test_networks_are_named_as_in_the_paper():
+    assert NetSettings(depth=3, ticks=2).label == "DRC(3,2)"
+    assert NetSettings(net="vin", depth=10).label == "VIN(10)"
+    assert NetSettings(net="resnet").label == "ResNet"
+
+
+def test_a_preset_for_another_network_or_domain_keeps_how_it_learns():
+    quick = PRESETS["quick"]()
+    other = preset("quick", "boxworld", "resnet")
+    assert other.learn == quick.learn
+    assert (other.net, other.env.env) == (NetSettings(net="resnet"), ())
+    assert preset("quick", "sokoban", "drc") == quick
+
+
+def test_the_paper_preset_holds_the_numbers_of_the_appendix():
+    paper = PRESETS["paper"]()
+    learn = paper.learn
+    assert (learn.minibatch, learn.unroll, learn.discount, learn.td_lambda) == (32, 20, 0.97, 0.97)
+    assert (learn.learning_rate, learn.beta1, learn.beta2, learn.epsilon) == (4e-4, 0.9, 0.999, 1e-4)
+    assert (learn.entropy_weight, learn.logit_l2, learn.head_weight_l2) == (0.01, 1e-3, 1e-5)
+    assert (paper.steps, paper.env.max_episode_steps) == (1e9, (120, 120))
+
+
+def test_atari_has_the_papers_cap_and_sizes_that_fit_games_on_the_host():
+    paper = preset("paper", "atari")
+    assert paper.env == EnvSettings(levels="", max_episode_steps=(27_000, 27_000))
+    assert (paper.learn, paper.net) == (PRESETS["paper"]().learn, PRESETS["paper"]().net)
+    usual = preset("default", "atari")
+    assert usual.learn == replace(PRESETS["default"]().learn, num_envs=128)
+    for config in (paper, usual):
+        assert 5_000 < config.iterations_per_call * config.learn.steps_per_iteration <= 10_000
+    assert [preset("default", domain).is_on_host for domain in ("atari", "minipacman")] == [True, False]
+
+
+def test_gridworlds_default_leaves_gradients_their_length_and_other_presets_and_domains_are_as_they_were():
+    usual, sokoban = preset("default", "gridworld"), PRESETS["default"]().learn
+    assert (usual.learn.max_gradient_norm, usual.learn.regularisation_decay) == (0, 0.01)
+    assert (
+        replace(usual.learn, **{name: getattr(sokoban, name) for name in LEARNING["default", "gridworld"]}) == sokoban
+    )
+    assert preset("default", "boxworld").learn == sokoban
+    assert preset("paper", "gridworld").learn == PRESETS["paper"]().learn
+
+
+def test_the_a3c_preset_learns_from_each_unroll_once_at_once():
+    learn = PRESETS["a3c"]().learn
+    assert learn.gradient_steps_per_iteration == 1
+    assert learn.td_lambda == 1
+
+
+@pytest.mark.parametrize("change", [{"steps": float("inf")}, {"iterations_per_call": 0}, {"seed": -1}])
+def test_a_run_that_cannot_be_is_refused(change):
+    with pytest.raises(ForesightError, match=f"--{next(iter(change))} must be"):
+        replace(RunConfig(), **change)
+
+
+def test_caps_must_rise():
+    with pytest.raises(ForesightError, match="--max-episode-steps"):
+        EnvSettings(max_episode_steps=(5, 4))

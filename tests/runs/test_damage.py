@@ -1,0 +1,248 @@
+"""Damaged checkpoints are refused before use, with the file named, and the previous good one is taken."""
+
+import dataclasses
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from foresight.errors import ForesightError
+from foresight.runs.checkpoints import (
+    MANIFEST,
+    STATE,
+    WEIGHTS,
+    Damaged,
+    format_manifest,
+    newest_good,
+    parse_manifest,
+    read_checkpoint,
+)
+from foresight.runs.loop import SaveOptions, train_loop
+from foresight.runs.folder import last_checkpoint, read_run
+from foresight.runs.weights import load_weights
+from tests.runs import toy
+from tests.storage.test_arrays import same
+
+FILES = [WEIGHTS, STATE, MANIFEST]
+WHAT_DIFFERS = re.compile(
+    r"array '.+' does not match its digest|its header does not match its digest|it does not match its own digest|"
+    r"\d+ bytes, (its manifest says \d+|at most \d+ expected)|is not a readable safetensors file: |"
+    r"has format \d+; this version reads format 1"
+)
+
+
+@pytest.fixture(scope="module")
+def run_folder(tmp_path_factory) -> Path:
+    """A run with good checkpoints 3 and 6."""
+    folder = tmp_path_factory.mktemp("damage") / "run"
+    train_loop(folder, {}, **toy.FUNCTIONS, total_iterations=6, options=SaveOptions(iterations=3, keep=2))
+    return folder
+
+
+def damaged_contents(contents: dict[str, bytes], cuts: int, flips: int, pages: int) -> Iterator[tuple[str, bytes]]:
+    """A file's name and its damaged content: cut short, one bit flipped, a stretch of zeros."""
+    random = np.random.default_rng(0)
+    for index in range(cuts):
+        name = FILES[index % 3]
+        yield name, contents[name][: index // 3 * len(contents[name]) // (cuts // 3)]
+    for index in range(flips):
+        name = FILES[index % 3]
+        changed = bytearray(contents[name])
+        changed[random.integers(len(changed))] ^= 1 << random.integers(8)
+        yield name, bytes(changed)
+    for index in range(pages):
+        name = FILES[index % 3]
+        start, length = random.integers(len(contents[name])), random.integers(1, 513)
+        zeroed = contents[name][:start] + bytes(length) + contents[name][start + length :]
+        if zeroed != contents[name]:
+            yield name, zeroed
+
+
+def check_each_is_refused(folder: Path, cuts: int, flips: int, pages: int) -> int:
+    newest = folder / "checkpoints" / "6"
+    contents = {name: (newest / name).read_bytes() for name in FILES}
+    refused_count = 0
+    for name, damaged in damaged_contents(contents, cuts, flips, pages):
+        (newest / name).write_bytes(damaged)
+        checkpoint, refused = newest_good(folder / "checkpoints", lambda checkpoint: None)
+        assert checkpoint.manifest.step == 3
+        assert str(newest / name) in str(refused[0])
+        assert WHAT_DIFFERS.search(str(refused[0]))
+        (newest / name).write_bytes(contents[name])
+        refused_count += 1
+    assert newest_good(folder / "checkpoints", lambda checkpoint: None)[0].manifest.step == 6
+    return refused_count
+
+
+def test_every_damaged_file_is_refused_and_named_and_the_previous_checkpoint_taken(run_folder):
+    assert check_each_is_refused(run_folder, cuts=60, flips=240, pages=60) >= 350
+
+
+@pytest.mark.soak
+def test_10_000_damaged_files_are_refused(run_folder):
+    assert check_each_is_refused(run_folder, cuts=1200, flips=6000, pages=3000) >= 10_000
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_missing_file_is_refused(run_folder, tmp_path, name):
+    shutil.copytree(run_folder / "checkpoints" / "6", tmp_path / "6")
+    (tmp_path / "6" / name).unlink()
+    with pytest.raises(Damaged, match=rf"{name} is damaged: .*No such file"):
+        read_checkpoint(tmp_path / "6")
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_of_another_checkpoint_is_refused(run_folder, tmp_path, name):
+    shutil.copytree(run_folder / "checkpoints" / "6", tmp_path / "6")
+    shutil.copy(run_folder / "checkpoints" / "3" / name, tmp_path / "6" / name)
+    with pytest.raises(Damaged, match="damaged"):
+        read_checkpoint(tmp_path / "6")
+
+
+def test_the_message_says_which_array_differs(run_folder, tmp_path):
+    shutil.copytree(run_folder / "checkpoints" / "6", tmp_path / "6")
+    path = tmp_path / "6" / WEIGHTS
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 128
+    path.write_bytes(content)
+    with pytest.raises(Damaged) as refused:
+        read_checkpoint(tmp_path / "6")
+    assert str(refused.value) == f"{path} is damaged: array 'kernel' does not match its digest"
+    path.write_bytes(content[:-1])
+    with pytest.raises(Damaged, match=rf"is damaged: {len(content) - 1} bytes, its manifest says {len(content)}"):
+        read_checkpoint(tmp_path / "6")
+
+
+def test_the_message_names_a_file_once(run_folder, tmp_path):
+    shutil.copytree(run_folder / "checkpoints" / "6", tmp_path / "6")
+    path = tmp_path / "6" / WEIGHTS
+    path.write_bytes(bytes(len(path.read_bytes())))
+    with pytest.raises(Damaged) as refused:
+        read_checkpoint(tmp_path / "6")
+    assert str(refused.value).startswith(f"{path} is damaged: it is not a readable safetensors file: ")
+    path.unlink()
+    with pytest.raises(Damaged) as refused:
+        read_checkpoint(tmp_path / "6")
+    assert str(refused.value) == f"{path} is damaged: cannot read it: No such file or directory"
+
+
+def test_a_pipe_in_the_place_of_a_file_does_not_make_us_wait(run_folder, tmp_path):
+    shutil.copytree(run_folder / "checkpoints" / "6", tmp_path / "6")
+    (tmp_path / "6" / WEIGHTS).unlink()
+    os.mkfifo(tmp_path / "6" / WEIGHTS)
+    with pytest.raises(Damaged, match=r"weights.safetensors is damaged"):
+        read_checkpoint(tmp_path / "6")
+
+
+def test_another_format_is_refused(run_folder, tmp_path):
+    shutil.copytree(run_folder / "checkpoints" / "6", tmp_path / "6")
+    manifest = json.loads((tmp_path / "6" / MANIFEST).read_text())
+    (tmp_path / "6" / MANIFEST).write_text(json.dumps(manifest | {"format": 99}))
+    with pytest.raises(Damaged, match=r"manifest.json has format 99; this version reads format 1"):
+        read_checkpoint(tmp_path / "6")
+
+
+NONSENSE = [
+    {"files": {}},
+    {"files": []},
+    {"files": {WEIGHTS: None, STATE: None}},
+    {"files": {WEIGHTS: {"bytes": "1", "sha256": "", "arrays": {}}, STATE: {"bytes": 1, "sha256": "", "arrays": {}}}},
+    {"step": "6"},
+    {"step": None},
+    {"score": "high"},
+    {"run": 5},
+    {"metrics_bytes": 1.5},
+]
+
+
+@pytest.mark.parametrize("nonsense", NONSENSE, ids=str)
+def test_a_manifest_with_a_good_digest_and_bad_content_is_refused(run_folder, tmp_path, nonsense):
+    manifest = dataclasses.replace(read_checkpoint(run_folder / "checkpoints" / "6").manifest, **nonsense)
+    with pytest.raises(Damaged, match=r"manifest.json is damaged"):
+        parse_manifest(format_manifest(manifest), tmp_path / MANIFEST)
+
+
+def test_swapped_checkpoints_are_refused(run_folder, tmp_path):
+    shutil.copytree(run_folder / "checkpoints" / "6", tmp_path / "7")
+    checkpoint, refused = newest_good(tmp_path, lambda checkpoint: None)
+    assert checkpoint is None
+    assert "7 is misnamed: its manifest says step 6" in str(refused[0])
+
+
+@pytest.fixture
+def copy(run_folder, tmp_path) -> Path:
+    return Path(shutil.copytree(run_folder, tmp_path / "run"))
+
+
+def damage(folder: Path, step: int) -> None:
+    path = folder / "checkpoints" / str(step) / STATE
+    path.write_bytes(path.read_bytes()[:-10])
+
+
+def train(folder: Path, iterations: int, said: list[str]):
+    options = SaveOptions(iterations=3, keep=2)
+    return train_loop(folder, {}, **toy.FUNCTIONS, total_iterations=iterations, options=options, say=said.append)
+
+
+def test_resume_takes_the_previous_checkpoint_says_so_and_ends_as_if_nothing_had_been(run_folder, copy):
+    damage(copy, 6)
+    said = []
+    outcome = train(copy, 9, said)
+    assert "6/state.safetensors is damaged" in said[0]
+    assert said[0].endswith("checkpoints/3")
+    state = toy.begin()
+    for _ in range(3):
+        state, _ = toy.call(state)
+    assert same(outcome.state, state)
+    assert (copy / "checkpoints" / "6.damaged").exists()
+    lines = (copy / "metrics.jsonl").read_text().splitlines()
+    assert [json.loads(line)["iteration"] for line in lines] == list(range(1, 10))
+
+
+def test_with_no_good_checkpoint_nothing_starts_and_nothing_is_touched(copy):
+    damage(copy, 6)
+    damage(copy, 3)
+    before = sorted((path, path.stat().st_size) for path in copy.rglob("*") if path.name != "lock")
+    with pytest.raises(ForesightError, match=r"no checkpoint to go on from: .*6/state.*3/state.*--from-weights"):
+        train(copy, 9, [])
+    assert sorted((path, path.stat().st_size) for path in copy.rglob("*") if path.name != "lock") == before
+
+
+def test_a_run_whose_checkpoints_are_gone_does_not_start_from_scratch(copy):
+    shutil.rmtree(copy / "checkpoints")
+    with pytest.raises(ForesightError, match=r"metrics.jsonl has records but .*checkpoints is empty"):
+        train(copy, 9, [])
+
+
+def test_a_checkpoint_of_another_run_is_refused(copy, tmp_path):
+    other = tmp_path / "other"
+    train(other, 9, [])
+    shutil.copytree(other / "checkpoints" / "9", copy / "checkpoints" / "9")
+    said = []
+    assert last_checkpoint(read_run(copy), said.append).manifest.step == 6
+    assert "9 is foreign: it belongs to run" in said[0]
+
+
+def test_metrics_cut_short_take_the_checkpoint_before_the_cut(copy):
+    path = copy / "metrics.jsonl"
+    path.write_bytes(path.read_bytes()[:-5])
+    said = []
+    assert last_checkpoint(read_run(copy), said.append).manifest.step == 3
+    assert "metrics.jsonl is damaged" in said[0]
+
+
+def test_reading_weights_takes_the_previous_checkpoint_and_says_so(copy, capsys):
+    path = copy / "checkpoints" / "6" / WEIGHTS
+    path.write_bytes(path.read_bytes()[:-10])
+    assert load_weights(copy).step == 3
+    output = capsys.readouterr().err
+    assert output.startswith(f"foresight: {path} is damaged: ")
+    assert output.endswith(f"; using {copy / 'checkpoints' / '3'}\n")
+    shutil.rmtree(copy / "checkpoints" / "3")
+    with pytest.raises(ForesightError, match=r"has no good checkpoint: .*6/weights.safetensors is damaged"):
+        load_weights(copy)

@@ -26,7 +26,7 @@ class TimeStep(NamedTuple):
     observation: Array  # uint8 [...], compact
     reward: Array  # float32 []
     terminated: Array  # bool [], the game itself ended
-    truncated: Array  # bool [], the step cap cut the episode; never together with `terminated`
+    truncated: Array  # bool [], the step limit cut the episode; never together with `terminated`
     final_observation: Array  # uint8 [...], what the step led to, before any reset
     outcome: Outcome
 

@@ -17,9 +17,9 @@ from foresight.runs.config import assignments
 class BenchNets:
     """Frames per second of the paper's networks at their full size, forward and forward with gradient.
 
-    A batch of B is B unrolls side by side. Programs that would not fit into memory or take too long are left out,
+    A batch of B is B unrolls side by side. Programs that would not fit into memory or take too long are skipped,
     with a note. The programs of one network and domain are compiled side by side and run one at a time; then its rows
-    are shown and written, and the next begins. A file given by --out that is there already is gone on with.
+    are shown and written, and the next begins. A file given by --out that is there already is resumed.
 
     examples: foresight bench nets --nets drc --domains sokoban --batches 16 64
               foresight bench nets --seconds 1 --budget 300 --out nets.json
@@ -38,7 +38,7 @@ class BenchNets:
 
 
 def main(arguments: list[str]) -> None:
-    """Measure what is not known yet; rows are told as they come, and all are printed at the end."""
+    """Measure what is not known yet; rows are reported as they come, and all are printed at the end."""
     options = tyro.cli(BenchNets, args=arguments, prog="foresight bench nets")
     chosen = pairs(options.nets, options.domains)
     earlier = earlier_record(options.out, "nets", (), [field.name for field in fields(Measurement)])

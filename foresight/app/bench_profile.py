@@ -24,7 +24,7 @@ class BenchProfile:
     """
 
     case: str | None = None  # path:levels:minibatch:unroll:seeds; the first of `foresight bench train` by default
-    frames: int | None = None  # frames to train under the profiler, or one round if that is more
+    frames: int | None = None  # frames to train under the profiler, or one iteration if that is more
     top: int = 20  # how many kernels to show; JSON has them all
     out: Path | None = None  # write the result to this JSON file
     json: bool = False  # print one JSON document
@@ -36,7 +36,7 @@ def main(arguments: list[str]) -> None:
     if options.top < 1:
         raise ForesightError(f"--top must be at least 1, not {options.top}")
     case = parse_case(options.case, "--case") if options.case else usual_cases()[0]
-    # A few rounds are enough: a trace holds a million events at most.
+    # A few iterations are enough: a trace holds a million events at most.
     frames = options.frames if options.frames is not None else usual_frames() // 4
     document = profile(case, base_config(), frames, say)
     if options.out:
@@ -47,10 +47,10 @@ def main(arguments: list[str]) -> None:
 def format_profile(document: dict[str, Any], top: int) -> str:
     """The kinds of work and the longest kernels as text."""
     head = "{path}, {levels} levels, minibatch {minibatch} x {unroll}, {seeds} seeds, on {device}".format(**document)
-    lines = [head, f"{document['ms_per_update']} ms per update without the profiler, with it "]
+    lines = [head, f"{document['ms_per_gradient_step']} ms per gradient step without the profiler, with it "]
     lines[-1] += (
-        f"{document['span_ms_per_update']} ms of which the device is idle for {document['idle_percent']} %; "
-        f"{document['count_per_update']} kernels per update"
+        f"{document['span_ms_per_gradient_step']} ms of which the device is idle for {document['idle_percent']} %; "
+        f"{document['count_per_gradient_step']} kernels per iteration"
     )
     for title, rows, name in (
         ("kind of work", document["kinds"], "kind"),
@@ -58,7 +58,8 @@ def format_profile(document: dict[str, Any], top: int) -> str:
     ):
         lines.append(f"\n{'ms':>9} {'%':>6} {'times':>8}  {title}")
         lines += [
-            f"{row['ms_per_update']:>9.4f} {row['percent']:>6.1f} {row['count_per_update']:>8.1f}  {row[name][:90]}"
+            f"{row['ms_per_gradient_step']:>9.4f} {row['percent']:>6.1f} "
+            f"{row['count_per_gradient_step']:>8.1f}  {row[name][:90]}"
             for row in rows
         ]
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""What the benches share: telling how far they have come, writing what they know, and going on from it."""
+"""What the benches share: telling how far they have come, writing what they know, and resuming from it."""
 
 import json
 import sys
@@ -41,7 +41,7 @@ def read_record(path: Path, subject: str, names: Sequence[str], of_rows: Sequenc
 def earlier_record(
     path: Path | None, subject: str, names: Sequence[str], of_rows: Sequence[str]
 ) -> dict[str, Any] | None:
-    """What `--out` holds already, to go on from; refused if it was measured elsewhere."""
+    """What `--out` holds already, to resume from; rejected if it was measured elsewhere."""
     if path is None or not path.exists():
         return None
     document = read_record(path, subject, ("device", "jax", *names), of_rows)
@@ -50,5 +50,5 @@ def earlier_record(
             raise ForesightError(
                 f"{path} was measured with {name} {document[name]}, and here it is {here}: give another --out"
             )
-    say(f"going on from {path}; rows it has: {len(document['rows'])}")
+    say(f"resuming from {path}; rows it has: {len(document['rows'])}")
     return document

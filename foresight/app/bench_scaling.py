@@ -78,5 +78,5 @@ def format_tables(document: dict[str, Any]) -> str:
         ]
     for row in document["left_out"]:
         size = ", ".join(f"{name} {row[name]}" for name in QUANTITIES if row[name] != document["base"][name])
-        lines.append(f"left out: core {row['path']}, {size or 'base'}: {row['why']}")
+        lines.append(f"skipped: core {row['path']}, {size or 'base'}: {row['why']}")
     return "\n".join(lines)

@@ -19,7 +19,7 @@ from foresight.bench.train import (
 from foresight.errors import ForesightError
 
 COLUMNS = (
-    *("path", "levels", "minibatch", "unroll", "seeds", "frames_per_second", "ms_per_update", "spread_percent"),
+    *("path", "levels", "minibatch", "unroll", "seeds", "frames_per_second", "ms_per_gradient_step", "spread_percent"),
     *("efficiency_percent", "peak_memory_mb"),
 )
 RECORD = ("left_out", "matmul_tflops", "memory_mb"), COLUMNS  # what a result has
@@ -38,7 +38,9 @@ class BenchTrain:
 
     cases: tuple[str, ...] = ()  # what to measure, path:levels:minibatch:unroll:seeds each; the usual ones by default
     repeats: int = 5  # how often each case is timed
-    frames: int | None = None  # frames of one timing, or one round if that is more; what suits the device by default
+    frames: int | None = (
+        None  # frames of one timing, or one iteration if that is more; what suits the device by default
+    )
     stages: bool = True  # also time playing, the gradient and the optimiser on their own
     out: Path | None = None  # JSON file that is written after every timing; what it has is kept
     json: bool = False  # print one JSON document
@@ -69,9 +71,9 @@ def format_report(document: dict[str, Any]) -> str:
         " ".join(f"{row[name] if name == 'path' else format(row[name], ','):>{width(name)}}" for name in COLUMNS)
         for row in document["rows"]
     ]
-    lines += [f"left out: {':'.join(map(str, list(row.values())[:-1]))}: {row['why']}" for row in document["left_out"]]
+    lines += [f"skipped: {':'.join(map(str, list(row.values())[:-1]))}: {row['why']}" for row in document["left_out"]]
     for path, parts in document.get("stages", {}).items():
-        lines.append(f"{path}: " + ", ".join(f"{name} {ms:.2f} ms" for name, ms in parts.items()) + " per update")
+        lines.append(f"{path}: " + ", ".join(f"{name} {ms:.2f} ms" for name, ms in parts.items()) + " per iteration")
     lines.append(f"efficiency is against a large matrix product's {document['matmul_tflops']:.3g} TFLOP/s")
     if document["memory_mb"] is not None:
         lines.append(f"device memory used at most {document['memory_mb']:,} MB")

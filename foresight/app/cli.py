@@ -11,7 +11,7 @@ from foresight.errors import ForesightError, is_out_of_memory
 # Each subcommand is a module foresight.app.<name> with `main(arguments)`, imported only when it is called.
 COMMANDS = {
     "levels": "import, look at, combine and generate Sokoban levels",
-    "train": "train an agent, or go on with a run",
+    "train": "train an agent, or resume a run",
     "evaluate": "how well an agent plays a set of levels",
     "watch": "see an agent play a level, in the terminal or as an animation",
     "plot": "learning curves of runs",

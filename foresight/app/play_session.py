@@ -33,7 +33,7 @@ class Moment(NamedTuple):
 
 
 class Session:
-    """One person at one domain; the step cap does not apply."""
+    """One person at one domain; the step limit does not apply."""
 
     def __init__(self, env: Env, index: int, seed: int):
         """Begin with level `index`; `seed` is for games that roll dice."""

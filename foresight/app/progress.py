@@ -12,7 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 Say = Callable[[str], None]
 
-WINDOW = 20  # chunks over which the speed is measured
+WINDOW = 20  # calls over which the speed is measured
 SECONDS_BETWEEN_LINES = 30.0  # where stderr is not a terminal
 
 
@@ -37,7 +37,7 @@ class Moment(NamedTuple):
 
 
 class Pace:
-    """How fast a run goes, over the last chunks; the first one, which compiles, is left out."""
+    """How fast a run goes, over the last calls; the first one, which compiles, is skipped."""
 
     def __init__(self) -> None:
         self.moments: deque[Moment] = deque(maxlen=WINDOW)
@@ -63,7 +63,7 @@ def format_duration(seconds: float) -> str:
 
 
 def format_record(record: dict[str, Any], pace: float | None, total_steps: int, seeds: int) -> str:
-    """Speed, solved, return, entropy (means over seeds) and time left, in one line; what is not known is left out."""
+    """Speed, solved, return, entropy (means over seeds) and time left, in one line; what is not known is skipped."""
     formats = {"solved": "solved {:.1f} %", "score": "return {:.2f}", "entropy": "entropy {:.2f}"}
     means = {name: np.mean(record[name]) for name in formats if record.get(name) is not None}
     reported = [formats[name].format(100 * mean if name == "solved" else mean) for name, mean in means.items()]

@@ -25,7 +25,7 @@ ENDING_SIGNALS = ("SIGTERM", "SIGHUP")
 
 
 def check_terminal() -> None:
-    """Refuse where there is no terminal to play in."""
+    """Reject where there is no terminal to play in."""
     if os.name != "posix":
         raise ForesightError("playing needs a Unix terminal; on Windows, WSL has one")
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
@@ -85,7 +85,7 @@ class Terminal:
         sys.stdout.flush()
 
     def show(self, lines: list[str]) -> None:
-        """Fill the screen with lines; what does not fit below is left out."""
+        """Fill the screen with lines; what does not fit below is skipped."""
         height = shutil.get_terminal_size().lines
         self.write(HOME + "\r\n".join(line + RESET + CLEAR_LINE for line in lines[:height]) + CLEAR_BELOW)
 

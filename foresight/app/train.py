@@ -24,7 +24,7 @@ MUCH_MORE = 1.1  # times the steps asked for: then it is said how many will be t
 EXAMPLES = """Train an agent; progress is shown, and everything is kept in a run folder.
 
 The same command again, or `foresight train --out RUN` alone, goes on where the run stopped. Settings that are not
-given come from the preset, or from the run that is gone on with.
+given come from the preset, or from the run that is resumed.
 
 examples:
   foresight train sokoban --preset quick --out runs/quick
@@ -37,7 +37,7 @@ examples:
 
 @dataclass(frozen=True)
 class RunOptions:
-    """Where the run is kept and what is told of it."""
+    """Where the run is kept and what is reported of it."""
 
     out: Path | None = None
     """the run folder; runs/DOMAIN-NET-TIME where none is named"""
@@ -162,17 +162,17 @@ def run(settings: RunConfig, options: RunOptions, devices: DeviceSettings) -> in
     from foresight.runs.writer import SaveOptions
 
     train, best = trainer_of(settings)
-    if not settings.is_on_host:  # there several processes are refused
+    if not settings.is_on_host:  # there several processes are rejected
         join_processes(devices)  # before anything is computed
     folder = options.out or default_folder(settings)
     has_begun = (folder / "checkpoints").is_dir()
     if options.from_weights and has_begun:
-        say_on_stderr(f"{folder} has begun: it goes on from its own checkpoint, not from {options.from_weights}")
+        say_on_stderr(f"{folder} has begun: it resumes from its own checkpoint, not from {options.from_weights}")
     weights = start_from(options.from_weights, settings) if options.from_weights and not has_begun else None
     total_steps = settings.whole_steps
     if total_steps > MUCH_MORE * settings.steps:
         say_on_stderr(
-            f"--steps {settings.steps:,.0f} comes to {total_steps:,}: a run takes whole chunks (--iterations-per-call)"
+            f"--steps {settings.steps:,.0f} comes to {total_steps:,}: a run takes whole calls (--iterations-per-call)"
         )
     quiet = options.quiet or not is_writer()
     with TrainingProgress(settings.net.label, total_steps, settings.seeds, say_on_stderr, quiet) as progress:

@@ -94,7 +94,7 @@ def busy_time(works: Iterable[Work]) -> float:
 
 
 def summary(works: Sequence[Work], updates: int) -> dict[str, Any]:
-    """Time by kind and by kernel, milliseconds per update, the largest first; how much of the time nothing ran."""
+    """Time by kind and by kernel, milliseconds per iteration, the largest first; how much of the time nothing ran."""
     if not works:
         raise ForesightError("the profiler saw nothing of the device")
     time_by_name, count_by_name = Counter(), Counter()
@@ -110,15 +110,15 @@ def summary(works: Sequence[Work], updates: int) -> dict[str, Any]:
 
     def share(time: float, count: int) -> dict[str, float]:
         return {
-            "ms_per_update": round(time / updates / 1e3, 4),
+            "ms_per_gradient_step": round(time / updates / 1e3, 4),
             "percent": round(100 * time / total, 1) if total else 0.0,
-            "count_per_update": round(count / updates, 2),
+            "count_per_gradient_step": round(count / updates, 2),
         }
 
     return {
-        "span_ms_per_update": round(span / updates / 1e3, 4),
+        "span_ms_per_gradient_step": round(span / updates / 1e3, 4),
         "idle_percent": round(100 * (1 - busy_time(works) / span), 1) if span else 0.0,
-        "count_per_update": round(len(works) / updates, 1),
+        "count_per_gradient_step": round(len(works) / updates, 1),
         "kinds": [{"kind": kind, **share(time, count_by_kind[kind])} for kind, time in time_by_kind.most_common()],
         "kernels": [
             {"name": name, "kind": kind_of(name), **share(time, count_by_name[name])}
@@ -130,7 +130,7 @@ def summary(works: Sequence[Work], updates: int) -> dict[str, Any]:
 def profile(
     case: Case, base: RunConfig, frames: int, say: Callable[[str], None] = lambda sentence: None
 ) -> dict[str, Any]:
-    """One chunk of a case, of `frames` or more, first by the clock and then under the profiler."""
+    """One call of a case, of `frames` or more, first by the clock and then under the profiler."""
 
     def refuse(case: Case, why: str) -> None:
         raise ForesightError(f"cannot profile {case}: {why}")
@@ -144,13 +144,13 @@ def profile(
         "device": device(),
         "jax": jax.__version__,
         **asdict(case),
-        "ms_per_update": round(1e3 * seconds / running.updates, 3),
+        "ms_per_gradient_step": round(1e3 * seconds / running.updates, 3),
         **summary(works, running.updates),
     }
 
 
 def traced(running: Running) -> dict[str, Any]:
-    """The trace of one chunk."""
+    """The trace of one call."""
     with tempfile.TemporaryDirectory() as folder:
         with jax.profiler.trace(folder):
             running.go_on()

@@ -54,7 +54,7 @@ def compile_all(
     say: Say = silent,
     options: Options = MappingProxyType({}),
 ) -> dict[Key, Any]:
-    """Each program compiled, by its key; those that cannot be are told to `left_out` with the reason.
+    """Each program compiled, by its key; those that cannot be are reported to `left_out` with the reason.
 
     Lowering holds Python's lock and may build a kernel, so it goes one by one; compiling goes on beside it. Nothing is
     to be timed meanwhile: the compiler tries kernels on the device.
@@ -100,7 +100,7 @@ def finished(lowered: Any, future: Future, options: Options) -> Any:
 
 
 def check_options(options: Options) -> None:
-    """Refuse options that the compiler does not know."""
+    """Reject options that the compiler does not know."""
     try:
         jax.jit(lambda x: x).lower(0.0).compile(compiler_options=dict(options))
     except (jax.errors.JaxRuntimeError, TypeError) as error:

@@ -22,7 +22,7 @@ class Results:
         return tuple(row[name] for name in self.names)
 
     def has(self, case: Mapping[str, Any], timings: int) -> bool:
-        """Whether a case was timed so often already. What was left out is not had: it may have become possible."""
+        """Whether a case was timed so often already. What was skipped is not had: it may have become possible."""
         return self.rows.get(self.key(case), {}).get("timings", 0) >= timings
 
     def add(self, row: Row) -> None:

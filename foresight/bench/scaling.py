@@ -1,7 +1,7 @@
 """How the cost of a gradient step grows: one quantity is varied at a time around the paper's agent and batch.
 
 A gradient step is the loss of a minibatch with its derivative, of the whole network on painted boards. Playing and the
-optimiser are left out (`bench_train` has them), because compiling the whole loop for every size would take too long.
+optimiser are skipped (`bench_train` has them), because compiling the whole loop for every size would take too long.
 """
 
 import statistics
@@ -157,7 +157,7 @@ class Measured:
 def begin(
     cases: Sequence[Case], features: int, dtype: str, left_out: Callable[[Case, str], None], say: Say
 ) -> list[Measured]:
-    """The cases compiled and run twice; those that cannot run are left out."""
+    """The cases compiled and run twice; those that cannot run are skipped."""
     say(f"compiling {len(cases)} programs")
     compiled = compile_all({case: partial(lower, case, features, dtype) for case in cases}, left_out, say)
     measured = []
@@ -189,7 +189,7 @@ def measure(
 
     def leave_out(case: Case, why: str) -> None:
         results.leave_out(case.names(), why)
-        say(f"{case.path} {describe(case.size, sweep.base)}: left out, {why}")
+        say(f"{case.path} {describe(case.size, sweep.base)}: skipped, {why}")
 
     for name, sizes in sweep.groups(quantities).items():
         cases = [Case(path, size) for size in sizes for path in paths]

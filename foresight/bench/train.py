@@ -66,7 +66,7 @@ def usual_cases() -> list[Case]:
 
 
 def usual_frames() -> int:
-    """Frames of one timing: half a second on a large GPU, one round on a CPU."""
+    """Frames of one timing: half a second on a large GPU, one iteration on a CPU."""
     return 40_960 if jax.default_backend() == "gpu" else 1
 
 
@@ -78,10 +78,10 @@ def base_config() -> RunConfig:
 
 @dataclass
 class Running:
-    """A training program under way, and how long its chunks took."""
+    """A training program under way, and how long its calls took."""
 
     case: Case
-    iterations: int  # in a chunk
+    iterations: int  # in a call
     call: Callable[[TrainState], tuple[TrainState, Metrics]]
     state: TrainState
     memory: int  # bytes that the program wants
@@ -89,11 +89,11 @@ class Running:
 
     @property
     def updates(self) -> int:
-        """Gradient steps of a chunk."""
+        """Gradient steps of a call."""
         return self.iterations * self.case.levels // self.case.minibatch
 
     def go_on(self) -> float:
-        """Train for one chunk; the seconds it takes."""
+        """Train for one call; the seconds it takes."""
         begun = time.perf_counter()
         self.state = jax.block_until_ready(self.call(self.state)[0])
         return time.perf_counter() - begun
@@ -105,7 +105,7 @@ class Running:
         return {
             **asdict(case),
             "frames_per_second": round(frames_per_second),
-            "ms_per_update": round(1e3 * middle / self.updates, 3),
+            "ms_per_gradient_step": round(1e3 * middle / self.updates, 3),
             "spread_percent": round(100 * (max(self.seconds) - min(self.seconds)) / middle, 1),
             "efficiency_percent": round(100 * frames_per_second * operations_per_frame() / rate, 2),
             "peak_memory_mb": round(self.memory / 2**20),
@@ -117,7 +117,7 @@ class Running:
 def begin_all(
     cases: Sequence[Case], base: RunConfig, frames: int, left_out: Callable[[Case, str], None], say: Say = silent
 ) -> list[Running]:
-    """The cases compiled, each with one chunk of at least `frames` behind it; those that cannot run are left out."""
+    """The cases compiled, each with one call of at least `frames` behind it; those that cannot run are skipped."""
     env, made = build_env(base), {}
     for case in cases:
         iterations = max(1, frames // (case.levels * case.unroll))
@@ -160,7 +160,7 @@ def measure(
 
     def leave_out(case: Case, why: str) -> None:
         results.leave_out(asdict(case), why)
-        say(f"{case}: left out, {why}")
+        say(f"{case}: skipped, {why}")
 
     def document() -> dict[str, Any]:
         return results.document() | {"memory_mb": most(memory_used(), (earlier or {}).get("memory_mb"))}
@@ -174,8 +174,8 @@ def measure(
             one.seconds += (one.go_on(),)
             row = one.row(rate)
             results.add(row)
-            yield document()  # written before it is told
-            reported = f"{row['frames_per_second']:,} frames/s, {row['ms_per_update']} ms per update"
+            yield document()  # written before it is reported
+            reported = f"{row['frames_per_second']:,} frames/s, {row['ms_per_gradient_step']} ms per gradient step"
             say(f"{one.case}: {reported}, timed {turn + 1} of {repeats}")
     yield document()
 
@@ -210,5 +210,5 @@ def add_stages(document: dict[str, Any], base: RunConfig, say: Say = silent) -> 
         case = Case(**{name: row[name] for name in names} | {"seeds": 1})
         for stage, milliseconds in stages(case.config(base, 1)):
             done[path] = done.get(path, {}) | {stage: milliseconds}
-            yield document | {"stages": dict(done)}  # written before it is told
-            say(f"{path}: {stage} {milliseconds:.2f} ms per update")
+            yield document | {"stages": dict(done)}  # written before it is reported
+            say(f"{path}: {stage} {milliseconds:.2f} ms per gradient step")

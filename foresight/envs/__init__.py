@@ -34,7 +34,7 @@ def make(name: str, **settings: Any) -> "Env":
 
 
 def check_kind(what: str, value: Any, default: Any) -> None:
-    """Refuse a value of another kind than the usual one: it may come from a command line."""
+    """Reject a value of another kind than the usual one: it may come from a command line."""
     if not is_like(value, default):
         example = list(default) if isinstance(default, tuple) else default
         raise ForesightError(f"{what} is {value!r}; expected something like {example!r}")

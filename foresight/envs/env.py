@@ -31,7 +31,7 @@ class Env(eqx.Module):
 
     max_episode_steps: eqx.AbstractVar[
         tuple[int, int]
-    ]  # an episode's step cap is drawn from this range, both ends included
+    ]  # an episode's step limit is drawn from this range, both ends included
 
     def __check_init__(self):
         if not 1 <= self.max_episode_steps[0] <= self.max_episode_steps[1]:

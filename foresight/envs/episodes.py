@@ -61,7 +61,7 @@ def key_after(key: Array, episodes: int | Array) -> Array:
 
 
 def move(env: Env, playing: EpisodeState, action: Array) -> tuple[EpisodeState, Transition, Array]:
-    """One step without any reset, and whether the step cap cut the episode."""
+    """One step without any reset, and whether the step limit cut the episode."""
     key = jax.random.fold_in(playing.key, jnp.uint32(STEPS) + playing.steps.astype(jnp.uint32))
     state, transition = env.step(playing.state, action, key)
     going = playing._replace(state=state, steps=playing.steps + 1, score=playing.score + transition.reward)

@@ -201,12 +201,12 @@ GradientStep = Callable[[tuple[Net, optax.OptState], Trajectory], tuple]
 
 
 def init_host_training(net: Net, settings: LearnSettings) -> HostState:
-    """The state before the first round."""
+    """The state before the first iteration."""
     return HostState(net, optimiser(settings).init(net), jnp.zeros((), jnp.int32))
 
 
 def compile_gradient_step(settings: LearnSettings) -> GradientStep:
-    """The update that learns from pictures; nothing is donated, since actors still use the old network."""
+    """The iteration that learns from pictures; nothing is donated, since actors still use the old network."""
     return jax.jit(partial(gradient_step, Pictures(), settings))
 
 
@@ -230,7 +230,7 @@ def learn(
 
 
 def summarise(settings: LearnSettings, tallies: list[Tally], results: list[tuple], iterations: int) -> Metrics:
-    """The metrics of a round: sums over its episodes, means over its gradient steps."""
+    """The metrics of an iteration: sums over its episodes, means over its gradient steps."""
     tallies, results = jax.device_get((tallies, results))
     loss, parts, norm = jax.tree.map(lambda *x: np.mean(x), *results)
     rate = learning_rate(settings)(iterations * settings.gradient_steps_per_iteration)

@@ -31,7 +31,7 @@ def loss(
 ) -> tuple[Array, Parts]:
     """The loss of trajectories [B, T], each term a mean over the frames that count.
 
-    `left` is the share that entropy bonus and logits cost have kept.
+    `left` is the share that entropy weight and logit L2 weight have kept.
     """
     frames, mask, auxiliary = on_each_device(partial(frame_terms_each, settings))((net, env), played)
     weight = mask.astype(jnp.float32) / jnp.maximum(1, jnp.sum(mask)).astype(jnp.float32)

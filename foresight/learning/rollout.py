@@ -49,7 +49,7 @@ def init_acting(env: Env, net: Net, num_envs: int, key: Array) -> ActingState:
 def act(
     env: Env, net: Net, prefetched: PrefetchedResets | None, acting: ActingState, key: Array
 ) -> tuple[ActingState, Moment]:
-    """Every lane sees, thinks, draws an action from the policy, and moves."""
+    """Every environment sees, thinks, draws an action from the policy, and moves."""
     observation = jax.vmap(env.observe)(acting.playing.state)
     start = acting.playing.steps == 0
     logits, memory = on_each_device(think_each)((env, net), acting.memory, observation, start)
@@ -59,18 +59,18 @@ def act(
 
 
 def think(env: Env, net: Net, memory: Memory, observation: Array, start: Array) -> tuple[Array, Memory]:
-    """Logits and next memory for one lane; memory is fresh where an episode starts."""
+    """Logits and next memory for one environment; memory is fresh where an episode starts."""
     logits, _, memory = net(reset_where(start, net.initial_memory(), memory), env.paint(observation))
     return logits, memory
 
 
 def think_each(player: tuple[Env, Net], memory: Memory, observation: Array, start: Array) -> tuple[Array, Memory]:
-    """`think` for every lane, [B, ...] each."""
+    """`think` for every environment, [B, ...] each."""
     return jax.vmap(partial(think, *player))(memory, observation, start)
 
 
 def unroll(env: Env, net: Net, acting: ActingState, length: int, key: Array) -> tuple[ActingState, Trajectory, Tally]:
-    """`length` steps of every lane: trajectories [B, T] and what came of the episodes that ended."""
+    """`length` steps of every environment: trajectories [B, T] and what came of the episodes that ended."""
     prefetched = on_each_device(partial(prefetch_if_faster, steps=length))(env, acting.playing)
     after, moments = jax.lax.scan(partial(act, env, net, prefetched), acting, jax.random.split(key, length))
     last = jax.vmap(env.observe)(after.playing.state)

@@ -36,7 +36,7 @@ class LearnSettings:
     num_envs: int = 256
     """levels played side by side, B"""
     unroll: int = 20
-    """steps played by each lane between two rounds of learning, T"""
+    """steps played by each environment between two iterations of learning, T"""
     minibatch: int = 32
     """trajectories of one gradient step; `num_envs` must be a multiple of it"""
 
@@ -47,7 +47,7 @@ class LearnSettings:
     rho_clip: float = 1.0
     """V-trace clips importance ratios at this value"""
     time_limit: Literal["truncate", "terminate"] = "truncate"
-    """what the step cap means: `truncate` bootstraps from the critic, `terminate` ends with value 0"""
+    """what the step limit means: `truncate` bootstraps from the critic, `terminate` ends with value 0"""
 
     learning_rate: float = 6e-4
     """at the start"""
@@ -75,14 +75,14 @@ class LearnSettings:
     logit_l2: float = 1e-3
     """weight of half the squared length of the logits"""
     regularisation_decay: float = 1.0
-    """what is left of the entropy bonus and the logits cost after `anneal_steps`; every step takes the same share"""
+    """what is left of the entropy and logit L2 weights after `anneal_steps`; they fall by the same factor each step"""
     head_weight_l2: float = 1e-5
     """weight of half the squared length of the weights that give logits and value"""
     auxiliary_loss_weight: float = 1.0
     """weight of the loss that a network states for itself (I2A's model)"""
 
     non_finite: Literal["stop", "skip"] = "stop"
-    """what NaN or infinity in a round does: `stop` ends the run, `skip` leaves that round out and counts it"""
+    """what NaN or infinity in an iteration does: `stop` ends the run, `skip` skips that iteration and counts it"""
 
     def __post_init__(self) -> None:
         for name in ("num_envs", "unroll", "minibatch"):
@@ -107,10 +107,10 @@ class LearnSettings:
 
     @property
     def steps_per_iteration(self) -> int:
-        """Environment steps of one round: play an unroll on every lane, then learn from all of it."""
+        """Environment steps of one iteration: play an unroll on every environment, then learn from all of it."""
         return self.num_envs * self.unroll
 
     @property
     def gradient_steps_per_iteration(self) -> int:
-        """How many minibatches a round is learned in."""
+        """How many minibatches an iteration is learned in."""
         return self.num_envs // self.minibatch

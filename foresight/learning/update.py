@@ -1,4 +1,4 @@
-"""Training as one compiled scan: rounds of playing and learning."""
+"""Training as one compiled scan: iterations of playing and learning."""
 
 from functools import partial
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ from foresight.types import Trajectory
 
 
 class TrainState(NamedTuple):
-    """Everything a run is at one moment: what is saved is this, and it goes on from this bit for bit."""
+    """Everything a run is at one moment: what is saved is this, and it resumes from this bit for bit."""
 
     net: Net
     optimiser: optax.OptState
@@ -28,14 +28,14 @@ class TrainState(NamedTuple):
 
 
 class Metrics(NamedTuple):
-    """What one round tells: sums over episodes, means over gradient steps; float32 []."""
+    """What one iteration tells: sums over episodes, means over gradient steps; float32 []."""
 
     tally: Tally
     loss: Array
     parts: Parts
     gradient_norm: Array
     learning_rate: Array
-    skipped: Array | float = 0.0  # 1 where the round was left out because it was not finite; the rest is then 0
+    skipped: Array | float = 0.0  # 1 where the iteration was skipped because it was not finite; the rest is then 0
 
 
 def optimiser(settings: LearnSettings) -> optax.GradientTransformation:
@@ -61,12 +61,12 @@ def annealing_steps(settings: LearnSettings) -> int:
 
 
 def left_after(settings: LearnSettings, gradient_steps: Array) -> Array:
-    """The share of entropy bonus and logits cost that is left after so many gradient steps."""
+    """The share of entropy weight and logit L2 weight that is left after so many gradient steps."""
     return settings.regularisation_decay ** jnp.minimum(1.0, gradient_steps / annealing_steps(settings))
 
 
 def init_training(env: Env, net: Net, settings: LearnSettings, key: Array) -> TrainState:
-    """The state before the first round."""
+    """The state before the first iteration."""
     acting_key, train_key = jax.random.split(key)
     return TrainState(
         net=net,
@@ -78,18 +78,18 @@ def init_training(env: Env, net: Net, settings: LearnSettings, key: Array) -> Tr
 
 
 def train(env: Env, settings: LearnSettings, state: TrainState, iterations: int) -> tuple[TrainState, Metrics]:
-    """`iterations` rounds; metrics [rounds]."""
+    """Train for `iterations`; metrics [iterations]."""
     return jax.lax.scan(lambda state, _: train_iteration(env, settings, state), state, length=iterations)
 
 
 def train_iteration(env: Env, settings: LearnSettings, state: TrainState) -> tuple[TrainState, Metrics]:
-    """One round: every lane plays an unroll with the current net, then the net learns from it in minibatches."""
+    """One iteration: every environment plays an unroll, then the net learns from it in minibatches."""
     after, metrics = unguarded_iteration(env, settings, state)
     return unless_broken(state, after, metrics) if settings.non_finite == "skip" else (after, metrics)
 
 
 def unguarded_iteration(env: Env, settings: LearnSettings, state: TrainState) -> tuple[TrainState, Metrics]:
-    """A round, sound or not."""
+    """An iteration, sound or not."""
     key, play_key = jax.random.split(state.key)
     acting, played, tally = unroll(env, state.net, state.acting, settings.unroll, play_key)
     learn = partial(gradient_step, env, settings)
@@ -103,7 +103,7 @@ def unguarded_iteration(env: Env, settings: LearnSettings, state: TrainState) ->
 
 
 def unless_broken(before: TrainState, after: TrainState, metrics: Metrics) -> tuple[TrainState, Metrics]:
-    """A round if all of it is finite; if not, it is as if it had not been, but the next one draws other actions."""
+    """An iteration if all of it is finite; if not, it is as if it had not been, but the next one draws other actions."""
     sound = all_finite((after, metrics))
     state = jax.tree.map(partial(jnp.where, sound), after, before)
     reported = jax.tree.map(lambda number: jnp.where(sound, number, jnp.zeros_like(number)), metrics)

@@ -40,7 +40,7 @@ def vtrace(
 
 
 class Returns(NamedTuple):
-    """Rewards, discounts and which steps to learn from, with the step cap accounted for."""
+    """Rewards, discounts and which steps to learn from, with the step limit accounted for."""
 
     rewards: Array  # float32 [T]
     discounts: Array  # float32 [T]

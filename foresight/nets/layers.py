@@ -100,14 +100,14 @@ def compute_dtype(name: str) -> jnp.dtype:
 
 
 def at_least_one(net: str, **sizes: int | None) -> None:
-    """Refuse sizes that make no network; None is one that the network chooses itself."""
+    """Reject sizes that make no network; None is one that the network chooses itself."""
     for name, size in sizes.items():
         if size is not None and size < 1:
             raise ForesightError(f"{name} is {size}; {net} needs at least 1")
 
 
 def from_0_to_1(net: str, **shares: float | None) -> None:
-    """Refuse what is no share; None is one that the network chooses itself."""
+    """Reject what is no share; None is one that the network chooses itself."""
     for name, share in shares.items():
         if share is not None and not 0 <= share <= 1:
             raise ForesightError(f"{name} is {share}; {net} needs a number from 0 to 1")
@@ -142,7 +142,7 @@ class Conv(eqx.Module):
         key: Array,
     ):
         if form is not None:
-            convolution(form)  # an unknown name is refused here, not at first use
+            convolution(form)  # an unknown name is rejected here, not at first use
         self.weight = lecun_normal(key, (size, size, inputs, outputs), size * size * inputs)
         self.bias = jnp.zeros(outputs) if bias else None
         self.stride = stride

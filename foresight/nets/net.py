@@ -78,12 +78,12 @@ class FeedForward(Net):
         return ()
 
     def core(self, memory: Memory, features: Features) -> tuple[Memory, Features]:
-        """Nothing is remembered, nothing is told."""
+        """Nothing is remembered, nothing is reported."""
         del features
         return memory, ()
 
     def core_over_time(self, memory: Memory, features: Features, is_first: Array) -> tuple[Memory, Features]:
-        """Nothing is remembered, nothing is told."""
+        """Nothing is remembered, nothing is reported."""
         del features, is_first
         return memory, ()
 

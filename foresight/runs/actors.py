@@ -1,4 +1,4 @@
-"""Training on environments of the host, such as Atari: the same update and run folder, fed by actor threads."""
+"""Training on environments of the host, such as Atari: the same iteration and run folder, fed by actor threads."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -41,10 +41,10 @@ def run_host_training(
 ) -> Outcome:
     """Train what `config` says in `folder` on games of the host, going on where an earlier call stopped.
 
-    `make_env` makes a batch of `config.learn.minibatch` games, those of the config's domain where it is left out.
+    `make_env` makes a batch of `config.learn.minibatch` games, those of the config's domain where it is skipped.
     `config.learn.num_envs` games are played in all, by one actor thread for each minibatch of them.
 
-    Weights, optimiser and counters are kept as in every run; one that is gone on with begins new games. Actors play
+    Weights, optimiser and counters are kept as in every run; one that is resumed begins new games. Actors play
     while the learner learns, so two runs with one seed are alike but not the same.
     """
     refuse_what_the_host_cannot(config, devices)
@@ -96,7 +96,7 @@ def threads_of_an_actor(config: RunConfig) -> int:
 
 
 def to_host_records(config: RunConfig, before: int, after: int, metrics: dict[str, np.ndarray]) -> list[Record]:
-    """As in every run, but nothing is `solved`, and where no episode ended none is told of: they are long here."""
+    """As in every run, but nothing is `solved`, and where no episode ended none is reported of: they are long here."""
     (record,) = to_records(config, before, after, metrics)
     del record["solved"]
     return [record if record["episodes"] else record | dict.fromkeys(OF_EPISODES)]

@@ -37,7 +37,7 @@ class Agent(NamedTuple):
     env: Env | HostEnv  # of the host where `config.is_on_host`: a single game, not begun
     config: RunConfig
     seed: int
-    step: int  # rounds trained
+    step: int  # iterations trained
     source: Path
     levels: str | None = None  # the set of levels that `env` plays, in Sokoban
 
@@ -101,12 +101,12 @@ def config_of(weights: Weights) -> RunConfig:
 def check_boards(
     model: str | Path, weights: Weights, config: RunConfig, env: Env | HostEnv, levels: str | None
 ) -> None:
-    """Refuse Sokoban levels of another size than the network is made for; some networks play boards of any size."""
+    """Reject Sokoban levels of another size than the network is made for; some networks play boards of any size."""
     if config.domain != "sokoban" or is_made_for(weights, config, env):
         return
     sides = (side for side in SIDES if is_made_for(weights, config, replace(env, height=side, width=side)))
     side = next(sides, None)
-    if side is not None:  # otherwise it does not fit for another reason, which is told when it is filled
+    if side is not None:  # otherwise it does not fit for another reason, which is reported when it is filled
         raise ForesightError(
             f"{model} plays boards of {side}x{side}, and those of {levels} are {env.height}x{env.width}: "
             "give --levels of its size"

@@ -27,7 +27,7 @@ def build_env(config: RunConfig, levels: str | None = None, max_episode_steps: t
 
 
 def build_host_env(config: RunConfig, batch: int, threads: int = 0, max_steps: int | None = None) -> HostEnv:
-    """A batch of games of a run's domain on the host, with the run's step cap or another one."""
+    """A batch of games of a run's domain on the host, with the run's step limit or another one."""
     settings = assignments(config.env.env, "env")
     unknown = [name for name in settings if name not in ATARI_SETTINGS]
     if unknown:
@@ -50,7 +50,7 @@ def build_net(config: RunConfig, env: Env | HostEnv, key: Array) -> Net:
     cells = config.domain == "sokoban" and env.view != "sprites"
     domain = "sokoban-cells" if cells else config.domain
     settings, hints = config.net.keywords(), get_type_hints(KINDS[config.net.net].__init__)
-    for name in settings.keys() & hints.keys():  # what is unknown is refused by `make_net`
+    for name in settings.keys() & hints.keys():  # what is unknown is rejected by `make_net`
         restored(hints[name], settings[name], f"--net-set {name}")
     return make_net(config.net.net, domain, env.picture_shape, env.actions, key, **settings)
 

@@ -42,7 +42,7 @@ class Manifest:
     """What a checkpoint says about itself."""
 
     run: str  # the id of the run that made it
-    step: int  # updates done
+    step: int  # iterations done
     score: float | None  # the value by which the best one is kept
     metrics_bytes: int  # length of metrics.jsonl at that moment
     files: dict[str, Any]  # by name: bytes, sha256, arrays (sha256 by name)
@@ -162,7 +162,7 @@ def steps_in(folder: Path) -> list[int]:
 def newest_good(
     folder: Path, check: Callable[[Checkpoint], None], names: tuple[str, ...] = (WEIGHTS, STATE)
 ) -> tuple[Checkpoint | None, list[Damaged]]:
-    """The newest checkpoint in `folder` that is verified and passes `check`, and why newer ones were refused."""
+    """The newest checkpoint in `folder` that is verified and passes `check`, and why newer ones were rejected."""
     for _ in range(ATTEMPTS):
         rejected = []
         for step in steps_in(folder):

@@ -27,7 +27,7 @@ class EnvSettings:
     levels: str = "builtin/train"
     """the set of levels to train on (sokoban)"""
     max_episode_steps: tuple[int, int] = (30, 120)
-    """each training episode draws its step cap from this range; evaluation has its own"""
+    """each training episode draws its step limit from this range; evaluation has its own"""
     env: tuple[str, ...] = ()
     """further settings of the domain as NAME=VALUE, such as view=pixels, size=16 or game=breakout"""
 
@@ -38,7 +38,7 @@ class EnvSettings:
 
 @dataclass(frozen=True)
 class NetSettings:
-    """The network. What is left out keeps the network's own default."""
+    """The network. What is skipped keeps the network's own default."""
 
     net: Kind = "drc"
     """which architecture"""
@@ -80,7 +80,7 @@ class RunConfig:
     seeds: int = 1
     """how many independent agents to train in one program"""
     iterations_per_call: int = 20
-    """rounds between two looks by the host: records are written and checkpoints may be"""
+    """iterations between two looks by the host: records are written and checkpoints may be"""
     env: EnvSettings = field(default_factory=EnvSettings)
     net: NetSettings = field(default_factory=NetSettings)
     learn: LearnSettings = field(default_factory=LearnSettings)
@@ -106,7 +106,7 @@ class RunConfig:
 
     @property
     def iterations(self) -> int:
-        """How many rounds of play and learning the steps come to, in whole chunks."""
+        """How many iterations of play and learning the steps come to, in whole calls."""
         chunks = -(-self.steps // (self.learn.steps_per_iteration * self.iterations_per_call))
         return int(chunks) * self.iterations_per_call
 
@@ -117,7 +117,7 @@ class RunConfig:
 
     @property
     def whole_steps(self) -> int:
-        """Environment steps that are really taken: `steps`, and what a last chunk has beyond them."""
+        """Environment steps that are really taken: `steps`, and what a last call has beyond them."""
         return self.iterations * self.learn.steps_per_iteration
 
     def as_json(self) -> dict[str, Any]:
@@ -134,9 +134,9 @@ class DeviceSettings:
     coordinator: str | None = None
     """HOST:PORT of the first of several processes that train together, or `auto` on Slurm, Kubernetes and the like"""
     processes: int | None = None
-    """how many processes there are; left out, the cluster is asked"""
+    """how many processes there are; skipped, the cluster is asked"""
     process_id: int | None = None
-    """which of them this one is, from 0; left out, the cluster is asked"""
+    """which of them this one is, from 0; skipped, the cluster is asked"""
 
     def __post_init__(self) -> None:
         if self.coordinator is None and (self.processes is not None or self.process_id is not None):
@@ -146,7 +146,7 @@ class DeviceSettings:
 
 
 def from_json(record: type, values: Any, where: str = "config") -> Any:
-    """A frozen record from plain values; what is missing has its default, names that are not known are refused."""
+    """A frozen record from plain values; what is missing has its default, names that are not known are rejected."""
     if not isinstance(values, dict):
         raise ForesightError(f"{where} is {values!r}; expected settings by name")
     hints = typing.get_type_hints(record)

@@ -81,7 +81,7 @@ def level_count(agent: Agent, limit: int | None) -> int:
 
 
 def check_moves(levels: int, max_steps: int) -> None:
-    """Refuse to keep more moves than can be held."""
+    """Reject to keep more moves than can be held."""
     if levels * max_steps > MOST_MOVES:
         raise ForesightError(
             f"{levels:,} levels of {max_steps:,} steps are more than {MOST_MOVES:,} moves: "
@@ -90,5 +90,5 @@ def check_moves(levels: int, max_steps: int) -> None:
 
 
 def default_max_steps(agent: Agent) -> int:
-    """The step cap to evaluate with where none is asked for: the paper's, or training's where that is longer."""
+    """The step limit to evaluate with where none is asked for: the paper's, or training's where that is longer."""
     return max(PAPER_MAX_STEPS, agent.config.env.max_episode_steps[1])

@@ -55,7 +55,7 @@ def read_run(place: Path) -> Run:
 
 
 def open_run(folder: Path, config: Mapping[str, Any]) -> Run:
-    """The run in `folder`, made if it is new; refused if it has other settings. For the folder's one owner."""
+    """The run in `folder`, made if it is new; rejected if it has other settings. For the folder's one owner."""
     discard_leftovers(folder)
     discard_leftovers(folder / "checkpoints")
     wanted = json.loads(json.dumps(config, allow_nan=False))  # as it will be read: tuples are lists
@@ -86,7 +86,7 @@ def open_together(folder: Path, config: Mapping[str, Any]) -> Iterator[Run]:
 
 
 def reject_strangers(folder: Path) -> None:
-    """Refuse a folder that holds something else than a run."""
+    """Reject a folder that holds something else than a run."""
     names = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
     strangers = [name for name in names if name != "lock" and not name.startswith(".")]
     if strangers and "config.json" not in names:
@@ -94,7 +94,7 @@ def reject_strangers(folder: Path) -> None:
 
 
 def find_checkpoint_together(run: Run, say: Say) -> Checkpoint | None:
-    """The checkpoint that all processes go on from: the one that the writer finds."""
+    """The checkpoint that all processes resume from: the one that the writer finds."""
     checkpoint = last_checkpoint(run, say) if is_writer() else None
     wait_for_all("the writer has looked")
     if not is_writer():
@@ -104,7 +104,7 @@ def find_checkpoint_together(run: Run, say: Say) -> Checkpoint | None:
 
 
 def check_same_settings(run: Run, wanted: dict[str, Any]) -> None:
-    """Refuse to go on with settings that the run was not begun with.
+    """Reject to resume settings that the run was not begun with.
 
     A setting that the run does not know, because it was begun before there was one, has its default there: a new
     setting's default is to mean what was done before.
@@ -144,9 +144,9 @@ def last_checkpoint(run: Run, say: Say) -> Checkpoint | None:
     if checkpoint is None and (rejected or length):
         why = "; ".join(map(str, rejected)) or f"{run.metrics} has records but {run.checkpoints} is empty"
         hint = "; the weights of a checkpoint can begin another run: --from-weights" if rejected else ""
-        raise ForesightError(f"{run.folder} has no checkpoint to go on from: {why}{hint}")
+        raise ForesightError(f"{run.folder} has no checkpoint to resume from: {why}{hint}")
     for error in rejected:
-        say(f"{error}; going on from {checkpoint.folder}")
+        say(f"{error}; resuming from {checkpoint.folder}")
     for step in steps_in(run.checkpoints) if checkpoint else []:
         if step > checkpoint.manifest.step:
             set_aside(run.checkpoints / str(step))

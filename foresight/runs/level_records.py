@@ -27,7 +27,7 @@ class Pass(NamedTuple):
 
 
 def check_out(path: Path) -> None:
-    """Refuse a file that records cannot be written to, or that holds something else; so before anything is played."""
+    """Reject a file that records cannot be written to, or that holds something else; so before anything is played."""
     check_suffix(path)
     check_writable(path)
     if path.is_file() and not is_record(path):
@@ -37,7 +37,7 @@ def check_out(path: Path) -> None:
 
 
 def check_suffix(path: Path) -> None:
-    """Refuse a file name that says no format we write."""
+    """Reject a file name that says no format we write."""
     if path.suffix not in SUFFIXES:
         raise ForesightError(f"--out {path}: expected a name that ends in {' or '.join(SUFFIXES)}")
 

@@ -17,7 +17,7 @@ ATTEMPTS, PAUSE = 3, 0.02  # seconds: somebody may be looking, in `check_free`, 
 
 @contextmanager
 def own(folder: Path) -> Iterator[None]:
-    """Hold `folder`, making it if needed; refused at once, with the owner named, while another process does."""
+    """Hold `folder`, making it if needed; rejected at once, with the owner named, while another process does."""
     path = folder / "lock"
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -32,7 +32,7 @@ def own(folder: Path) -> Iterator[None]:
 
 
 def check_free(folder: Path) -> None:
-    """Refuse a folder that another process holds, as `own` would; nothing is made or changed."""
+    """Reject a folder that another process holds, as `own` would; nothing is made or changed."""
     path = folder / "lock"
     try:
         descriptor = os.open(path, os.O_RDONLY)

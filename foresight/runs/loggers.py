@@ -14,13 +14,13 @@ class Sink(Protocol):
     """A place that takes records."""
 
     def write(self, records: list[Record]) -> None:
-        """Take records in the order of their field `update`."""
+        """Take records in the order of their field `iteration`."""
 
     def close(self) -> None:
         """Make sure that all of them have arrived."""
 
 
-OpenLogger = Callable[[Run, int], Sink]  # for a run that has done so many updates
+OpenLogger = Callable[[Run, int], Sink]  # for a run that has done so many iterations
 
 
 class TensorBoard:

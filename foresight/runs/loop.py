@@ -1,4 +1,4 @@
-"""The host's loop around compiled chunks of training: log, watch, save, stop cleanly, go on bit for bit."""
+"""The host's loop around compiled calls of training: log, watch, save, stop cleanly, go on bit for bit."""
 
 import sys
 import threading
@@ -24,7 +24,7 @@ from foresight.runs.loggers import OpenLogger
 SLOW = 10.0  # seconds that somebody who stops a run may have to wait for
 
 State = Any
-Metrics = Any  # a tree of arrays [R, ...]: R rows that cover the chunk's updates evenly
+Metrics = Any  # a tree of arrays [R, ...]: R rows that cover the call's iterations evenly
 TrainCall = Callable[[State], tuple[State, Metrics]]
 
 
@@ -75,9 +75,9 @@ def train_loop(
 ) -> Outcome:
     """Train until `total_iterations` in the run folder `folder`, going on where an earlier call stopped.
 
-    `call` does some updates and gives metrics [R, ...]; `to_records(before, after, metrics)` makes records of them,
-    each with the field `update`. `compile_call` makes of a state what `call` does with such states: a signal that
-    comes while it works leaves at once; without it, so does one during the first chunk, which is taken to compile.
+    `call` does some iterations and gives metrics [R, ...]; `to_records(before, after, metrics)` makes records of them,
+    each with the field `iteration`. `compile_call` makes of a state what `call` does with such states: a signal that
+    comes while it works leaves at once; without it, so does one during the first call, which is taken to compile.
     Several processes call this together, with a folder that all can read.
     """
     folder, trainer = Path(folder), Trainer(initial_state, call, iterations_done, weights, to_records)
@@ -93,8 +93,8 @@ def train_loop(
             state = keep_training(state, trainer, writer, interrupts, total_iterations, on_call)
     iterations = trainer.iterations_done(state)
     if iterations >= total_iterations:
-        return Outcome(state, iterations, writer.last_good, None, f"done: {iterations} updates, saved in {writer.last_good}")
-    message = f"stopped after update {iterations}, saved in {writer.last_good}; {how_to_resume(folder)}"
+        return Outcome(state, iterations, writer.last_good, None, f"done: {iterations} iterations, saved in {writer.last_good}")
+    message = f"stopped after iteration {iterations}, saved in {writer.last_good}; {how_to_resume(folder)}"
     return Outcome(state, iterations, writer.last_good, interrupts.caught, message)
 
 
@@ -106,7 +106,7 @@ def initial_or_resumed(run: Run, trainer: Trainer, say: Say) -> tuple[State, Che
         return state, None
     if is_writer():
         check_room(run, checkpoint.manifest.bytes)
-        say(f"going on from {checkpoint.folder}")
+        say(f"resuming from {checkpoint.folder}")
     return fill_state(state, checkpoint), checkpoint
 
 
@@ -118,7 +118,7 @@ def keep_training(
     total_iterations: int,
     on_call: Callable[[State, list[Record]], None],
 ) -> State:
-    """Chunk after chunk until all updates are done or a signal comes; what is returned is also saved."""
+    """Call after call until all iterations are done or a signal comes; what is returned is also saved."""
     while (before := trainer.iterations_done(state)) < total_iterations:
         state, metrics = trainer.call(state)
         state, after = strengthen(state), trainer.iterations_done(state)
@@ -137,9 +137,9 @@ def keep_training(
 
 
 def warn_if_slow(trainer: Trainer, say: Say, since: int) -> Trainer:
-    """The trainer, and a sentence during the chunk number `since` if it is so long that a signal is obeyed late."""
+    """The trainer, and a sentence during the call number `since` if it is so long that a signal is obeyed late."""
     begun = []
-    sentence = f"a chunk takes more than {SLOW:.0f} s, and a signal is obeyed after it: smaller chunks save sooner"
+    sentence = f"a call takes more than {SLOW:.0f} s, and a signal is obeyed after it: smaller calls save sooner"
 
     def call(state: State) -> tuple[State, Metrics]:
         begun.append(None)
@@ -157,11 +157,11 @@ def warn_if_slow(trainer: Trainer, say: Say, since: int) -> Trainer:
 
 def how_to_resume(folder: Path) -> str:
     """What a person does after an interruption."""
-    return f"the same command goes on with {folder} where it stopped"
+    return f"the same command resumes {folder} where it stopped"
 
 
 def strengthen(state: State) -> State:
-    """Without weak types, which a checkpoint does not keep and which could change how the next chunk computes."""
+    """Without weak types, which a checkpoint does not keep and which could change how the next call computes."""
 
     def strong(leaf: jax.Array) -> jax.Array:
         weak = getattr(leaf, "weak_type", False)  # keys do not have the attribute
@@ -171,15 +171,15 @@ def strengthen(state: State) -> State:
 
 
 def checked_metrics(before: int, after: int, metrics: Metrics, writer: RunWriter) -> dict[str, np.ndarray]:
-    """Metrics by name on the host, all finite, of a chunk that got on."""
+    """Metrics by name on the host, all finite, of a call that got on."""
     if after <= before:
-        raise ValueError("a chunk did no update")
+        raise ValueError("a call did no iteration")
     named = {name: np.atleast_1d(values) for name, values in name_leaves(metrics).items()}
     bad = first_non_finite_row(named)
     if bad:
         row, name = bad
         rows = len(named[name])
-        raise not_finite(f"'{name}' in update {before + (row + 1) * (after - before) // rows}", writer)
+        raise not_finite(f"'{name}' in iteration {before + (row + 1) * (after - before) // rows}", writer)
     return named
 
 

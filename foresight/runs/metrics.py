@@ -1,4 +1,4 @@
-"""`metrics.jsonl`: one line of JSON per record, every update exactly once."""
+"""`metrics.jsonl`: one line of JSON per record, every iteration exactly once."""
 
 import json
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ Record = dict[str, Any]
 
 
 def records_per_row(before: int, after: int, metrics: dict[str, np.ndarray]) -> list[Record]:
-    """One record for each row of metrics [R, ...] that cover the updates `before + 1` to `after` evenly."""
+    """One record for each row of metrics [R, ...] that cover the iterations `before + 1` to `after` evenly."""
     rows = len(next(iter(metrics.values()))) if metrics else 0
     stride = (after - before) // max(rows, 1)
     return [

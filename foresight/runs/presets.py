@@ -63,7 +63,7 @@ def a3c() -> RunConfig:
 PRESETS = {"default": default, "paper": paper, "quick": quick, "a3c": a3c}
 
 
-CAPS = {  # step caps of training where episodes are not like Sokoban's
+CAPS = {  # step limits of training where episodes are not like Sokoban's
     "minipacman": (3000, 3000),
     "atari": (27_000, 27_000),  # 30 minutes of four frames a step, as the paper says
 }
@@ -80,11 +80,11 @@ LEARNING = {  # what a preset does otherwise in a domain
     },
 }
 HOST_ENVS = 128  # four actors for minibatches of 32: what is learned from is about eight gradient steps old at most
-HOST_CHUNK = 10_000  # steps between two looks: nothing is gained by longer chunks where the host plays anyway
+HOST_CHUNK = 10_000  # steps between two looks: nothing is gained by longer calls where the host plays anyway
 
 
 def preset(name: str, domain: str | None = None, net: str | None = None) -> RunConfig:
-    """The settings called `name`; what they say of another domain or network than the one wanted is left out."""
+    """The settings called `name`; what they say of another domain or network than the one wanted is skipped."""
     if name not in PRESETS:
         raise ForesightError(f"no preset is called '{name}'; there are: {', '.join(PRESETS)}")
     for what, wanted, known in (("domain", domain, get_args(Domain)), ("network", net, get_args(Kind))):

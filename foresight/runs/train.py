@@ -26,7 +26,7 @@ TrainCall = Callable[[TrainState], tuple[TrainState, Metrics]]
 class Program(NamedTuple):
     """A run's compiled parts. With several seeds every array of the state has a first axis for them.
 
-    Metrics are [rounds], or [rounds, seeds].
+    Metrics are [iterations], or [iterations, seeds].
     """
 
     shape: Callable[[], TrainState]  # of shapes: what `initial_state` will give
@@ -68,17 +68,17 @@ def program(config: RunConfig, env: Env, mesh: Mesh | None = None) -> Program:
 
 
 def compiled_for(env: Env, iterations: Any, state: TrainState) -> TrainCall:
-    """The rounds of a chunk, compiled for states like this one."""
+    """The iterations of a call, compiled for states like this one."""
     return partial(iterations.lower(env, state).compile(), env)
 
 
 def iterations_done(state: TrainState) -> int:
-    """How many rounds a state has behind it."""
+    """How many iterations a state has behind it."""
     return int(np.max(state.iterations))
 
 
 def to_records(config: RunConfig, before: int, after: int, metrics: dict[str, np.ndarray]) -> list[Record]:
-    """One record for a chunk: sums over its episodes, means over its gradient steps; a list where there are seeds."""
+    """One record for a call: sums over its episodes, means over its gradient steps; a list where there are seeds."""
     over_rounds = {name: values.sum(axis=0) for name, values in metrics.items()}
     counted = np.maximum(after - before - over_rounds["skipped"], 1)
     mean = {name: total / counted for name, total in over_rounds.items()}
@@ -104,13 +104,13 @@ def to_records(config: RunConfig, before: int, after: int, metrics: dict[str, np
 def report_skipped(
     on_call: Callable[[TrainState, list[Record]], None], say: Callable[[str], None]
 ) -> Callable[[TrainState, list[Record]], None]:
-    """`on_call`, and a sentence for each chunk of which something was left out."""
+    """`on_call`, and a sentence for each call of which something was skipped."""
 
     def show(state: TrainState, records: list[Record]) -> None:
         for record in records:
             if np.any(record["skipped"]) and is_writer():
                 count = f"{np.sum(record['skipped']):.0f}"
-                say(f"{count} rounds before update {record['iteration']} were not finite and were left out")
+                say(f"{count} iterations before iteration {record['iteration']} were not finite and were skipped")
         on_call(state, records)
 
     return show
@@ -137,7 +137,7 @@ def run_training(
         if jax.default_backend() == "cpu" and config.net.dtype == "bfloat16":
             say("bfloat16 is slow on a CPU: --dtype float32 is faster there")
     compiled = program(config, build_env(config), mesh)
-    start_from(compiled.shape())  # what cannot be built or does not fit is refused before anything is written
+    start_from(compiled.shape())  # what cannot be built or does not fit is rejected before anything is written
     return train_loop(
         folder,
         config.as_json(),

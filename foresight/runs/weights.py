@@ -78,7 +78,7 @@ def find_in_run(folder: Path, best: bool, say: Callable[[str], None]) -> Checkpo
 
 
 def read_lone_file(path: Path) -> Container:
-    """The arrays of one safetensors file; a header too long to be ours is refused before the rest is read."""
+    """The arrays of one safetensors file; a header too long to be ours is rejected before the rest is read."""
     try:
         with open(path, "rb") as file:
             start = file.read(8)

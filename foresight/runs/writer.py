@@ -22,7 +22,7 @@ class SaveOptions:
     """When to save and what to keep."""
 
     seconds: float = 600.0  # save when so much time has gone by since the last checkpoint
-    iterations: int | None = None  # save also when so many updates have gone by
+    iterations: int | None = None  # save also when so many iterations have gone by
     keep: int = 3  # checkpoints kept, beside the best one
     best: str | None = None  # the record's field by whose mean since the last save the best one is known
 
@@ -89,7 +89,7 @@ class RunWriter:
             write_whole_folder(self.run.checkpoints / str(step), contents)
         except ForesightError as error:
             hint = "" if self.saved is None else f"; the last good checkpoint is {self.last_good}"
-            raise ForesightError(f"update {step} could not be saved: {error}{hint}") from error
+            raise ForesightError(f"iteration {step} could not be saved: {error}{hint}") from error
 
     def close(self) -> None:
         """Let go of the metrics file and the sinks."""
@@ -100,7 +100,7 @@ class RunWriter:
 
 
 def check_room(run: Run, checkpoint_bytes: int) -> None:
-    """Refuse to begin on a disk that will soon be full: one checkpoint is written before an old one goes."""
+    """Reject to begin on a disk that will soon be full: one checkpoint is written before an old one goes."""
     free = free_bytes(run.folder)
     if free < 3 * checkpoint_bytes:
         raise ForesightError(

@@ -84,7 +84,7 @@ def fill(template: Any, arrays: Mapping[str, np.ndarray], source: Any) -> Any:
 
 
 def check_same_names(wanted: list[str], found: list[str], source: Any) -> None:
-    """Refuse arrays that are not those of the tree, naming the first one missing or left over."""
+    """Reject arrays that are not those of the tree, naming the first one missing or left over."""
     for name in wanted:
         if name not in found:
             raise ForesightError(f"{source} does not fit: it has no array '{name}'")
@@ -120,7 +120,7 @@ def encode(arrays: Mapping[str, np.ndarray], metadata: Mapping[str, Any]) -> byt
 
 
 def decode(content: bytes, source: Any) -> Container:
-    """Arrays and metadata of safetensors bytes; refuses with `source` named whatever is not exactly that."""
+    """Arrays and metadata of safetensors bytes; rejects with `source` named whatever is not exactly that."""
     arrays = decode_arrays(content, source)
     metadata = decode_metadata(content)
     for name, digest in digests(arrays).items():

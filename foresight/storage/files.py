@@ -50,7 +50,7 @@ def write_whole(path: Path, content: Chunks) -> None:
 
 
 def check_writable(path: Path) -> None:
-    """Refuse a path at which `write_whole` would fail, before there is anything to write; nothing is left there."""
+    """Reject a path at which `write_whole` would fail, before there is anything to write; nothing is left there."""
     try:
         if path.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))

@@ -36,7 +36,7 @@ def write_levels(folder: Path) -> str:
 
 
 def arguments(levels: str, out: Path, *more: str) -> list[str]:
-    """A command line that trains for two rounds."""
+    """A command line that trains for two iterations."""
     size = "--num-envs 4 --minibatch 2 --unroll 3 --iterations-per-call 1 --steps 24 --max-episode-steps 5 9"
     size += " --env view=planes"
     return ["train", "sokoban", "--levels", levels, *size.split(), "--out", str(out), *more]

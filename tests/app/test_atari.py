@@ -34,7 +34,7 @@ def test_the_real_game_is_trained_stopped_evaluated_and_watched(tmp_path, capsys
     process.send_signal(signal.SIGINT)
     output = process.communicate(timeout=60)[1]
     assert process.returncode == 130, output
-    assert "the same command goes on with" in output
+    assert "the same command resumes" in output
     done = read_metrics(out)[-1]
     assert load_weights(out).step == done["iteration"]
 

@@ -1,4 +1,4 @@
-"""`foresight evaluate`: what it reports, what it writes, what it refuses."""
+"""`foresight evaluate`: what it reports, what it writes, what it rejects."""
 
 import json
 
@@ -152,7 +152,7 @@ def test_a_place_that_cannot_be_written_is_refused_before_anything_is_played(mod
 
 @pytest.mark.parametrize("name", ["metrics.jsonl", "empty.jsonl", "arrays.npz", "text.npz"])
 def test_a_file_that_is_no_earlier_result_is_not_overwritten(model, tmp_path, capsys, name):
-    (tmp_path / "metrics.jsonl").write_text('{"update": 1, "solved": 0.5}\n')
+    (tmp_path / "metrics.jsonl").write_text('{"iteration": 1, "solved": 0.5}\n')
     (tmp_path / "empty.jsonl").touch()
     (tmp_path / "text.npz").write_text("not an archive")
     np.savez(tmp_path / "arrays.npz", solved=np.zeros(3))

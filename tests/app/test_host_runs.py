@@ -48,7 +48,7 @@ def test_a_run_of_atari_is_kept_and_gone_on_with(finished, capsys):
     assert load_weights(out).step == 2
     for again in (words, ["train", "--out", str(out)]):
         assert status_of(again) == 0
-        assert "going on from" in capsys.readouterr().err
+        assert "resuming from" in capsys.readouterr().err
     assert status_of([*words, "--env", "game=alien"]) == 2
     assert "holds a run with other settings: 'env.env'" in capsys.readouterr().err
 

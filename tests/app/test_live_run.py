@@ -70,7 +70,7 @@ def test_an_agent_is_evaluated_1000_times_while_it_is_trained(tmp_path, capsys):
 
 
 def ask_for_an_owned_folder(folder: Path) -> float:
-    """Start `foresight train` on a folder that we own; the seconds until it is refused."""
+    """Start `foresight train` on a folder that we own; the seconds until it is rejected."""
     asked = time.monotonic()
     words = [*COMMAND, *TRAIN.split(), "--out", str(folder)]
     refused = subprocess.run(words, capture_output=True, text=True, check=False)
@@ -92,5 +92,5 @@ def test_a_second_trainer_is_refused_before_anything_slow_is_imported(tmp_path):
 def test_50_second_trainers_are_refused_within_a_second(tmp_path):
     with own(tmp_path):
         seconds = [ask_for_an_owned_folder(tmp_path) for _ in range(50)]
-    print(f"refused after {statistics.median(seconds):.2f} s, at most {max(seconds):.2f} s")
+    print(f"rejected after {statistics.median(seconds):.2f} s, at most {max(seconds):.2f} s")
     assert statistics.median(seconds) < 1

@@ -108,7 +108,7 @@ def test_what_cannot_be_built_is_refused_before_anything_is_written(tmp_path, ca
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
-    """A run of two rounds, its levels and its first command line."""
+    """A run of two iterations, its levels and its first command line."""
     folder = tmp_path_factory.mktemp("train")
     with pytest.MonkeyPatch.context() as monkeypatch:
         use_linear_networks(monkeypatch)
@@ -124,7 +124,7 @@ def test_it_is_said_when_whole_chunks_take_many_more_steps_and_when_a_cpu_is_to_
     use_linear_networks(monkeypatch)
     assert status_of(arguments(write_levels(tmp_path), tmp_path / "a", "--steps", "13", "--dtype", "bfloat16")) == 0
     output = capsys.readouterr().err
-    assert "--steps 13 comes to 24: a run takes whole chunks (--iterations-per-call)" in output
+    assert "--steps 13 comes to 24: a run takes whole calls (--iterations-per-call)" in output
     assert "bfloat16 is slow on a CPU" in output
     assert status_of(arguments(write_levels(tmp_path), tmp_path / "b", "--steps", "23", "--dtype", "float32")) == 0
     output = capsys.readouterr().err
@@ -147,8 +147,8 @@ def test_the_folder_alone_goes_on_with_the_stored_settings(finished, capsys):
     assert parse(["--out", str(folder / "run")]).settings == parse(words[1:]).settings
     assert status_of(["train", "--out", str(folder / "run")]) == 0
     output = capsys.readouterr().err
-    assert "going on from" in output
-    assert "done: 2 updates" in output
+    assert "resuming from" in output
+    assert "done: 2 iterations" in output
 
 
 def test_other_settings_are_refused_and_the_run_is_left_alone(finished, capsys):
@@ -205,7 +205,7 @@ def test_weights_that_do_not_fit_are_refused_before_anything_is_written(finished
 def test_weights_are_used_to_start_from_only_once(finished, capsys):
     _, words = finished
     assert status_of([*words, "--from-weights", "gone-by-now"]) == 0
-    assert "goes on from its own checkpoint, not from gone-by-now" in capsys.readouterr().err
+    assert "resumes from its own checkpoint, not from gone-by-now" in capsys.readouterr().err
 
 
 def test_tensorboard_or_wandb_that_is_missing_is_said_at_once(tmp_path, capsys, monkeypatch):
@@ -293,7 +293,7 @@ def test_ctrl_c_saves_and_the_same_command_goes_on(tmp_path):
     process.send_signal(signal.SIGINT)
     output = process.communicate(timeout=60)[1]
     assert process.returncode == 130
-    assert f"the same command goes on with {tmp_path / 'run'} where it stopped" in output
+    assert f"the same command resumes {tmp_path / 'run'} where it stopped" in output
     assert "Traceback" not in output
     assert load_weights(tmp_path / "run").step == read_metrics(tmp_path / "run")[-1]["iteration"]
 

@@ -168,7 +168,7 @@ def test_a_bench_that_was_cut_goes_on_with_what_its_file_lacks(pretended, monkey
     command.main(words)
     output = capsys.readouterr()
     assert len(pretended) == 1
-    assert "going on from" in output.err
+    assert "resuming from" in output.err
     assert "cnn gridworld: known already" in output.err
     assert [row["net"] for row in json.loads(output.out)["rows"]] == ["cnn", "cnn", "vin", "vin"]
     assert json.loads(out.read_text())["rows"][:2] == saved["rows"]

@@ -109,10 +109,15 @@ def test_kernels_are_sorted_by_name(name, kind):
 
 def test_the_summary_is_per_update_with_the_largest_first():
     output = summary(device_work(ON_GPU), updates=2)
-    assert output["span_ms_per_update"] == 0.05
+    assert output["span_ms_per_gradient_step"] == 0.05
     assert output["idle_percent"] == 20.0  # 140..150 and 170..180 of 100..200
-    assert output["count_per_update"] == 2
-    forward = {"kind": "recurrent core, forward", "ms_per_update": 0.02, "percent": 47.1, "count_per_update": 0.5}
+    assert output["count_per_gradient_step"] == 2
+    forward = {
+        "kind": "recurrent core, forward",
+        "ms_per_gradient_step": 0.02,
+        "percent": 47.1,
+        "count_per_gradient_step": 0.5,
+    }
     assert output["kinds"][0] == forward
     assert [row["kind"] for row in output["kernels"]] == [
         "recurrent core, forward",
@@ -149,7 +154,7 @@ def test_the_command_profiles_a_real_program(tmp_path, capsys, small):
     assert status_of(f"bench profile --case xla:4:2:3:1 --frames 24 --out {out} --top 3".split()) == 0
     document, output = json.loads(out.read_text()), capsys.readouterr()
     assert (document["path"], document["levels"], document["minibatch"]) == ("xla", 4, 2)
-    assert document["ms_per_update"] > 0
+    assert document["ms_per_gradient_step"] > 0
     assert sum(row["percent"] for row in document["kinds"]) == pytest.approx(100, abs=1)
     assert len(document["kernels"]) > 3
     assert document["kernels"][2]["name"][:90] in output.out

@@ -71,7 +71,7 @@ def test_the_base_is_known_first_and_every_round_of_timings_gives_a_result():
         assert known["memory_mb"] > 0
     assert [known["path"] for known in last["left_out"]] == ["cuda"] * 3
     assert "cannot run" in last["left_out"][0]["why"]
-    assert any("seeds 2: left out" in sentence for sentence in said)
+    assert any("seeds 2: skipped" in sentence for sentence in said)
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from foresight.runs.config import EnvSettings, RunConfig
 from foresight.runs.presets import default
 from tests.app.small_runs import status_of, use_linear_networks, write_levels
 
-ISSUE = ("path", "levels", "minibatch", "unroll", "seeds", "frames_per_second", "ms_per_update", "device")
+ISSUE = ("path", "levels", "minibatch", "unroll", "seeds", "frames_per_second", "ms_per_gradient_step", "device")
 
 
 def test_a_case_is_written_as_it_is_read():
@@ -44,11 +44,11 @@ def test_a_case_trains_what_it_says():
 
 
 def test_a_row_counts_frames_updates_and_arithmetic():
-    """Two rounds of 8 levels x 5 steps by 3 seeds are 240 frames and 4 updates, in a median of half a second."""
+    """Two iterations of 8 levels x 5 steps by 3 seeds are 240 frames and 4 iterations, in a median of half a second."""
     running = Running(Case("xla", 8, 4, 5, 3), 2, None, None, 3 * 2**20, (0.5, 0.4, 0.6))
     row = running.row(rate=480 * operations_per_frame())
     assert row["frames_per_second"] == 480
-    assert row["ms_per_update"] == 125
+    assert row["ms_per_gradient_step"] == 125
     assert row["spread_percent"] == 40
     assert row["efficiency_percent"] == 100
     assert row["peak_memory_mb"] == 3
@@ -94,7 +94,7 @@ def test_cases_take_turns_and_those_that_cannot_run_are_left_out(small, monkeypa
     assert [len(known["rows"]) for known in documents] == [1, 2, 2, 2, 3, 4, 4, 4, 4]
     assert [known["timings"] for known in documents[2]["rows"]] == [2, 1]
     assert documents[0]["left_out"][0]["why"] == "no such core"
-    assert "left out: cuda:8:2:3:1: no such core" in command.format_report(documents[0])
+    assert "skipped: cuda:8:2:3:1: no such core" in command.format_report(documents[0])
 
 
 @pytest.fixture

@@ -162,7 +162,7 @@ def test_shortest_paths_are_as_long_as_was_measured(standard):
         spread = 4 * np.sqrt(share * (1 - share) * 2 / len(lengths))
         low, high = np.quantile(lengths, [share - spread, min(1, share + spread)])
         assert low - 0.5 <= measured <= high + 0.5
-    assert lengths.max() <= 120  # within the step cap
+    assert lengths.max() <= 120  # within the step limit
 
 
 def test_every_level_given_out_can_be_solved_and_player_and_goal_differ():

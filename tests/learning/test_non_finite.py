@@ -1,4 +1,4 @@
-"""A round that is not finite can be left out: nothing of it stays, and the next one goes on from the same games."""
+"""An iteration that is not finite can be skipped: nothing of it stays, and the next one resumes from the same games."""
 
 import dataclasses
 
@@ -52,7 +52,7 @@ def test_rounds_that_are_not_finite_leave_only_the_clock_and_the_key_changed(beg
     state, metrics = run_skip(jnp.asarray(fault, jnp.float32), begun)
     assert metrics.skipped.tolist() == [1, 1, 1]
     assert all(np.all(np.isfinite(number)) for number in jax.tree.leaves(metrics))
-    assert metrics.tally.episodes.tolist() == [0, 0, 0], "episodes of a round that is left out do not count"
+    assert metrics.tally.episodes.tolist() == [0, 0, 0], "episodes of an iteration that is skipped do not count"
     assert int(state.iterations) == 3
     assert not same(state.key, begun.key)
     assert same(state._replace(key=begun.key, iterations=begun.iterations), begun)

@@ -149,7 +149,7 @@ def test_the_kernel_is_as_near_to_float32_as_the_plain_path_in_bfloat16(domain, 
 def core_and_gradients(domain, picture, settings, backend, dtype):
     """What the recurrence gives, and the gradients of a sum of that with random factors, by name.
 
-    The head is left out: there a unit that falls on the other side of zero outweighs all that the core does.
+    The head is skipped: there a unit that falls on the other side of zero outweighs all that the core does.
     """
     net = DRC(domain, picture, 5, jax.random.key(1), backend=backend, dtype=dtype, **settings)
     net = moved(net, jax.random.key(2))  # biases and first states begin at zero

@@ -21,8 +21,8 @@ TURNS = 15
 
 
 def share_of_looking(folder: Path) -> dict[str, float]:
-    """Seconds that the loop spends in a chunk, and in looking at metrics and state after it: medians."""
-    spent = {"checked": [], "checked_metrics": [], "chunks": []}
+    """Seconds that the loop spends in a call, and in looking at metrics and state after it: medians."""
+    spent = {"checked": [], "checked_metrics": [], "calls": []}
 
     def timed(name, function):
         def run(*arguments):
@@ -38,7 +38,7 @@ def share_of_looking(folder: Path) -> dict[str, float]:
     keep_training = loop.keep_training
 
     def keep_training_timed(state, trainer, *rest):
-        return keep_training(state, trainer._replace(iterations_per_call=timed("chunks", trainer.call)), *rest)
+        return keep_training(state, trainer._replace(iterations_per_call=timed("calls", trainer.call)), *rest)
 
     loop.keep_training = keep_training_timed
     run_training(replace(quick(), steps=2.5e5), folder)
@@ -46,7 +46,7 @@ def share_of_looking(folder: Path) -> dict[str, float]:
 
 
 def seconds_by_turns() -> dict[str, float]:
-    """The median CPU time of the same rounds with both settings, by turns; one of them twice, to see the noise."""
+    """The median CPU time of the same iterations with both settings, by turns; one of them twice, to see the noise."""
     stop = replace(quick(), iterations_per_call=5)
     skip = replace(stop, learn=replace(stop.learn, non_finite="skip"))
     configs = {"stop": stop, "skip": skip, "stop again": stop}

@@ -72,7 +72,7 @@ def obey(order: dict) -> int:
     """In the trainer: train, as told.
 
     `kill_at`: the disk kills at that operation; `signal_at`: it sends [operation, signal, how often]; `slow`: seconds
-    that a chunk takes; `compile`: the first chunk compiles for long; `evaluate`: seconds after each chunk. Of the last
+    that a call takes; `compile`: the first call compiles for long; `evaluate`: seconds after each call. Of the last
     two the file FOLDER.busy tells when they have begun.
     """
     import jax

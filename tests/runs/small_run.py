@@ -1,8 +1,8 @@
 """The smallest real run, Sokoban with a DRC, and as a program: `python -m tests.runs.small_run JSON...`.
 
 Each argument is an order for one run: `folder`, `config` (changed fields), `devices` (device settings), `stop_in`
-(the number of a process that sends itself SIGTERM during its second chunk). The last line printed is exit codes.
-Beside the folder, FOLDER.spread-PROCESS says among how many devices the lanes were shared out, and how many each had.
+(the number of a process that sends itself SIGTERM during its second call). The last line printed is exit codes.
+Beside the folder, FOLDER.spread-PROCESS says among how many devices the environments were shared out, and how many each had.
 """
 
 import dataclasses

@@ -1,4 +1,4 @@
-"""A run on games of the host: kept in its folder, gone on with, and nothing left running."""
+"""A run on games of the host: kept in its folder, resumed, and nothing left running."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -68,7 +68,7 @@ def test_what_was_stored_before_there_was_such_a_setting_has_its_default():
 
 
 def test_whole_chunks_cover_the_steps():
-    learn = LearnSettings(num_envs=4, minibatch=4, unroll=5)  # 20 frames a round
+    learn = LearnSettings(num_envs=4, minibatch=4, unroll=5)  # 20 frames an iteration
     assert RunConfig(steps=1, iterations_per_call=3, learn=learn).iterations == 3
     assert RunConfig(steps=60, iterations_per_call=3, learn=learn).iterations == 3
     assert RunConfig(steps=61, iterations_per_call=3, learn=learn).iterations == 6
@@ -78,7 +78,7 @@ def test_the_learning_rate_falls_until_the_end_of_the_run_unless_said_otherwise(
     learn = LearnSettings(num_envs=4, minibatch=4, unroll=5)
     assert (
         RunConfig(steps=61, iterations_per_call=3, learn=learn).schedule.anneal_steps == 120
-    )  # as many as there are in whole chunks
+    )  # as many as there are in whole calls
     assert RunConfig(steps=5e6, learn=LearnSettings(anneal_steps=1e9)).schedule.anneal_steps == 1e9
 
 

@@ -61,7 +61,7 @@ def train_in_two_processes(cache: Path, order: dict) -> list[list[int]]:
 class Runs(NamedTuple):
     one: Path  # two seeds on one device
     four: Path  # the same on four
-    two: Path  # the first seed alone, in two processes, stopped and gone on with
+    two: Path  # the first seed alone, in two processes, stopped and resumed
 
 
 @pytest.fixture(scope="module")

@@ -42,19 +42,19 @@ class CountingDisk(files.Disk):
 
 @pytest.fixture
 def started(tmp_path) -> Path:
-    """A run at update 3."""
+    """A run at iteration 3."""
     train(tmp_path / "started", 3)
     return tmp_path / "started"
 
 
 @pytest.fixture
 def ended(tmp_path):
-    """What an uninterrupted run comes to at update 9."""
+    """What an uninterrupted run comes to at iteration 9."""
     return train(tmp_path / "ended", 9)
 
 
 def bytes_to_write(started: Path, monkeypatch) -> int:
-    """How many bytes the run writes, records and checkpoints, from update 3 to 9."""
+    """How many bytes the run writes, records and checkpoints, from iteration 3 to 9."""
     counting = CountingDisk()
     copy = Path(shutil.copytree(started, started.with_name("counted")))
     with monkeypatch.context() as patch:
@@ -67,7 +67,7 @@ def check_that_nothing_saved_is_lost(run: Path, disk: files.Disk, ended, monkeyp
     """The run stops with an error, the newest checkpoint is whole, and on a good disk it goes on to the same end."""
     with monkeypatch.context() as patch:
         patch.setattr(files, "disk", disk)
-        with pytest.raises(ForesightError, match=r"^(cannot write|update \d could not be saved: cannot write) .*: "):
+        with pytest.raises(ForesightError, match=r"^(cannot write|iteration \d could not be saved: cannot write) .*: "):
             train(run, 9)
     assert not list(run.rglob(".*")), "nothing half written is left"
     assert newest(run) in (3, 6)

@@ -37,7 +37,7 @@ def uninterrupted(parent, tmp_path_factory) -> Path:
 
 
 def check_that_it_ends_the_same(folder: Path, uninterrupted: Path) -> None:
-    """Weights, optimiser, keys and counters bit for bit, and every update once in the metrics."""
+    """Weights, optimiser, keys and counters bit for bit, and every iteration once in the metrics."""
     ours, theirs = (read_checkpoint(run / "checkpoints" / str(ITERATIONS)).contents for run in (folder, uninterrupted))
     for file, container in theirs.items():
         assert ours[file].arrays.keys() == container.arrays.keys()
@@ -60,7 +60,7 @@ def test_the_uninterrupted_run_is_the_one_that_a_plain_loop_gives(uninterrupted)
 
 @pytest.fixture(scope="module")
 def started(parent, uninterrupted) -> Path:
-    """A run that has come to update 6."""
+    """A run that has come to iteration 6."""
     folder = uninterrupted.parent / "started"
     assert parent.train(folder, iterations=6, cache=str(uninterrupted.parent / "cache")) == 0
     return folder
@@ -134,7 +134,7 @@ def signal_at_random(
 
 
 def check_that_nothing_was_lost(run: Path) -> None:
-    """The newest checkpoint has every update that was done; there may be none where nothing was done."""
+    """The newest checkpoint has every iteration that was done; there may be none where nothing was done."""
     metrics = run / "metrics.jsonl"
     done = len(metrics.read_bytes().splitlines()) if metrics.exists() else 0
     assert max(steps_in(run / "checkpoints"), default=0) == done
@@ -200,7 +200,7 @@ def test_one_signal_lets_the_chunk_finish_and_a_second_one_stops_at_once(parent,
     time.sleep(1)
     os.kill(trainer, signal.SIGTERM)
     assert parent.end() == 143
-    assert load_weights(tmp_path / "run").step == saved, "the chunk was not waited for"
+    assert load_weights(tmp_path / "run").step == saved, "the call was not waited for"
 
 
 def test_a_signal_before_the_first_chunk_is_done_stops_at_once(parent, uninterrupted, tmp_path):
@@ -263,7 +263,7 @@ def signal_while_busy(
 
 BUSY = {
     "compiling": ({"compile": True}, 1.0, {0}),  # nothing is done yet, so it is not waited for
-    "evaluating": ({"evaluate": 0.5}, 0.4, {6}),  # the chunk after it is the last
+    "evaluating": ({"evaluate": 0.5}, 0.4, {6}),  # the call after it is the last
 }
 
 

@@ -90,7 +90,7 @@ def test_tensorboard_gets_every_number_at_its_update(tmp_path):
         assert got["loss", record["iteration"]] == pytest.approx(record["loss"])
         assert got["seen", record["iteration"]] == record["seen"]
     restarts = [event.step for event in found if event.session_log.status == event.session_log.START]
-    assert restarts == [1, 4], "from these updates on, what an earlier file says does not count"
+    assert restarts == [1, 4], "from these iterations on, what an earlier file says does not count"
 
 
 class FakeWandb:

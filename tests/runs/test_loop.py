@@ -106,7 +106,7 @@ def test_a_signal_saves_what_was_done_and_says_how_to_go_on(tmp_path):
     before = signal.getsignal(signal.SIGTERM)
     outcome = train(tmp_path, 30, on_call=interrupt, save={"iterations": None})
     assert (outcome.iterations, outcome.exit_code) == (9, 143)
-    assert outcome.message.startswith("stopped after update 9, saved in ")
+    assert outcome.message.startswith("stopped after iteration 9, saved in ")
     assert "the same command goes on" in outcome.message
     assert signal.getsignal(signal.SIGTERM) is before
     assert load_weights(tmp_path).step == 9
@@ -129,7 +129,7 @@ def test_a_chunk_that_takes_long_is_told_of_once_and_while_it_runs_unless_it_com
         return toy.call(state)
 
     train(tmp_path, functions={"call": call}, say=say, compile_call=(lambda state: call) if ahead else None)
-    assert said == ["a chunk takes more than 0 s, and a signal is obeyed after it: smaller chunks save sooner"]
+    assert said == ["a call takes more than 0 s, and a signal is obeyed after it: smaller calls save sooner"]
 
 
 def test_a_signal_in_the_first_chunk_is_obeyed_after_it_where_that_was_compiled_ahead(tmp_path):
@@ -148,7 +148,7 @@ def test_nothing_is_compiled_for_a_run_that_is_done(tmp_path):
 
 
 def spoiled(at: int, spoil: Callable) -> Callable:
-    """A chunk function that calls `spoil(state, metrics)` in the chunk that ends with update `at`."""
+    """A call function that calls `spoil(state, metrics)` in the call that ends with iteration `at`."""
 
     def call(state):
         state, metrics = toy.call(state)
@@ -172,7 +172,7 @@ def bad_memory(state, metrics):
 @pytest.mark.parametrize(
     ("spoil", "name"),
     [
-        (bad_metric, "'loss' in update 8"),
+        (bad_metric, "'loss' in iteration 8"),
         (bad_weight, "array 'net/kernel' of the training state"),
         (bad_memory, "array 'memory' of the training state"),
     ],
@@ -205,7 +205,7 @@ def test_a_start_that_is_not_finite_saves_nothing(tmp_path):
 
 
 def test_a_chunk_that_does_nothing_is_an_error(tmp_path):
-    with pytest.raises(ValueError, match="a chunk did no update"):
+    with pytest.raises(ValueError, match="a call did no iteration"):
         train(tmp_path, functions={"call": lambda state: (state, {"loss": jnp.zeros(1)})})
 
 
@@ -238,7 +238,7 @@ def test_a_folder_that_vanishes_stops_the_run(tmp_path):
             shutil.rmtree(tmp_path / "run")
 
     with pytest.raises(
-        ForesightError, match=r"update 9 could not be saved: cannot write .*checkpoints/9: No such file"
+        ForesightError, match=r"iteration 9 could not be saved: cannot write .*checkpoints/9: No such file"
     ):
         train(tmp_path / "run", on_call=vanish)
 

@@ -43,12 +43,12 @@ def test_a_number_that_json_does_not_have_is_an_error():
 
 
 def test_a_line_that_is_still_being_written_is_not_read(tmp_path):
-    (tmp_path / "metrics.jsonl").write_bytes(b'{"update": 1}\n{"update": 2}\n{"upda')
+    (tmp_path / "metrics.jsonl").write_bytes(b'{"iteration": 1}\n{"iteration": 2}\n{"upda')
     assert [record["iteration"] for record in read_metrics(tmp_path)] == [1, 2]
 
 
 def test_a_line_that_is_no_json_is_named(tmp_path):
-    (tmp_path / "metrics.jsonl").write_bytes(b'{"update": 1}\nnonsense\n')
+    (tmp_path / "metrics.jsonl").write_bytes(b'{"iteration": 1}\nnonsense\n')
     with pytest.raises(ForesightError, match=r"metrics.jsonl:2: not a line of JSON"):
         read_metrics(tmp_path)
 

@@ -17,8 +17,8 @@ import sys
 import jax
 from jax.sharding import NamedSharding, PartitionSpec
 
-address, process, folder, updates = sys.argv[1], int(sys.argv[2]), sys.argv[3], int(sys.argv[4])
-jax.config.update("jax_cpu_collectives_implementation", "gloo")
+address, process, folder, iterations = sys.argv[1], int(sys.argv[2]), sys.argv[3], int(sys.argv[4])
+jax.config.iteration("jax_cpu_collectives_implementation", "gloo")
 jax.distributed.initialize(address, num_processes=2, process_id=process)
 
 from foresight.runs.loop import SaveOptions, train_in_chunks
@@ -26,14 +26,14 @@ from tests.runs import toy
 
 mesh = jax.make_mesh((2,), ("envs",))
 whole, split = (NamedSharding(mesh, PartitionSpec(*names)) for names in ((), ("envs",)))
-shardings = jax.tree.map(lambda leaf: whole, jax.eval_shape(toy.begin))._replace(lanes=split, memory=split)
+shardings = jax.tree.map(lambda leaf: whole, jax.eval_shape(toy.begin))._replace(environments=split, memory=split)
 functions = toy.FUNCTIONS | {
     "initial_state": jax.jit(toy.begin, out_shardings=shardings),
     "call": jax.jit(toy.call, out_shardings=(shardings, whole)),
 }
-outcome = train_in_chunks(folder, {}, **functions, total_updates=updates, options=SaveOptions(updates=3))
-assert not outcome.state.lanes.is_fully_addressable
-print(outcome.updates)
+outcome = train_in_chunks(folder, {}, **functions, total_updates=iterations, options=SaveOptions(iterations=3))
+assert not outcome.state.environments.is_fully_addressable
+print(outcome.iterations)
 """
 
 

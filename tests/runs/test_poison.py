@@ -1,4 +1,4 @@
-"""NaN or infinity in a reward, picture, gradient or weight of the real learner: caught in its chunk, never saved."""
+"""NaN or infinity in a reward, picture, gradient or weight of the real learner: caught in its call, never saved."""
 
 import dataclasses
 import re
@@ -27,7 +27,7 @@ CHUNK, ITERATIONS = 4, 24
 
 
 class Poison(NamedTuple):
-    """What is added, and where; float32 [], or [rounds]."""
+    """What is added, and where; float32 [], or [iterations]."""
 
     reward: jax.Array
     picture: jax.Array
@@ -76,7 +76,7 @@ def begin():
 
 @pytest.fixture(scope="module")
 def programs():
-    """By setting, a chunk of rounds with the poison of each."""
+    """By setting, a call of iterations with the poison of each."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(train, "loss", poisoned_loss)
         skip = dataclasses.replace(STOP, non_finite="skip")
@@ -91,7 +91,7 @@ def programs():
 
 
 def run(folder: Path, program, place: str, update: int, value: float):
-    """Train with one update poisoned in one place."""
+    """Train with one iteration poisoned in one place."""
 
     def call(state):
         row = update - 1 - int(state.iterations)
@@ -119,13 +119,13 @@ def check_that_all_saved_is_finite(folder: Path) -> None:
 
 
 def check_stopped(folder: Path, program, place: str, update: int, value: float) -> None:
-    """The run stops, names what was found first and when, and has saved the chunks before."""
+    """The run stops, names what was found first and when, and has saved the calls before."""
     with pytest.raises(ForesightError) as stopped:
         run(folder, program, place, update, value)
     good = (update - 1) // CHUNK * CHUNK
-    # a weight that is spoiled after its update is found by the next one, or at the end of the chunk
+    # a weight that is spoiled after its iteration is found by the next one, or at the end of the call
     found_in = update + 1 if place == "weight" else update
-    expected = rf"'[a-z_/]+' in update {found_in}" if found_in <= good + CHUNK else "array 'net/weights'"
+    expected = rf"'[a-z_/]+' in iteration {found_in}" if found_in <= good + CHUNK else "array 'net/weights'"
     assert re.match(rf"{expected}.* is not finite; the last good checkpoint is .*/{good}$", str(stopped.value))
     assert steps_in(folder / "checkpoints")[0] == good
     assert len(read_metrics(folder)) == good
@@ -133,7 +133,7 @@ def check_stopped(folder: Path, program, place: str, update: int, value: float) 
 
 
 def check_skipped(folder: Path, program, place: str, update: int, value: float) -> None:
-    """The run leaves that update out and finishes; only a weight that was spoiled outside of it stops the run."""
+    """The run leaves that iteration out and finishes; only a weight that was spoiled outside of it stops the run."""
     if place == "weight":
         with pytest.raises(ForesightError, match="array 'net/weights' of the training state is not finite"):
             run(folder, program, place, update, value)

@@ -50,7 +50,7 @@ def train(folder: Path, words: str, order: dict, **environment: str) -> Seen:
 
 
 def check_that_it_repeats(folder: Path, words: str, watching: str, witness: bool, **environment: str) -> Seen:
-    """Two processes, one of them evaluated, shown on a terminal and saved after every chunk, and one with another seed.
+    """Two processes, one of them evaluated, shown on a terminal and saved after every call, and one with another seed.
 
     Gives what the first one saw.
     """
@@ -63,7 +63,7 @@ def check_that_it_repeats(folder: Path, words: str, watching: str, witness: bool
     other = train(folder / "other", f"{words} --seed 1", {"witness": witness}, **environment)
     assert other.metrics != first.metrics
     changed = {name.partition("/")[0] for name in first.state if other.state[name] != first.state[name]}
-    assert {"state.safetensors: net", "state.safetensors: lanes", "state.safetensors: key"} <= changed
+    assert {"state.safetensors: net", "state.safetensors: environments", "state.safetensors: key"} <= changed
     assert (other.play != first.play) == witness
     return first
 

@@ -1,4 +1,4 @@
-"""The real trainer is never lost: stopped and gone on with, watched and logged, it gives the same run bit for bit."""
+"""The real trainer is never lost: stopped and resumed, watched and logged, it gives the same run bit for bit."""
 
 import os
 import signal
@@ -71,7 +71,7 @@ def test_a_run_keeps_its_records_and_all_of_its_state(uninterrupted):
     assert [record["iteration"] for record in read_metrics(uninterrupted)] == [4, 8, 12]
     assert [record["steps"] for record in read_metrics(uninterrupted)] == [160, 320, 480]
     state = last_checkpoint(uninterrupted)[STATE]
-    for part in ("net/", "optimiser/", "lanes/playing/state", "lanes/playing/key", "lanes/memory/", "key", "iterations"):
+    for part in ("net/", "optimiser/", "environments/playing/state", "environments/playing/key", "environments/memory/", "key", "iterations"):
         assert any(name.startswith(part) for name in state), part
     begun = read_checkpoint(uninterrupted / "checkpoints" / "0").contents[WEIGHTS].arrays
     learned = read_checkpoint(uninterrupted / "checkpoints" / "12").contents[WEIGHTS].arrays
@@ -87,10 +87,10 @@ def test_stopped_by_a_signal_and_gone_on_with_it_is_the_uninterrupted_run(uninte
 
     stopped = run_training(CONFIG, tmp_path, on_call=stop, say=sentences.append)
     assert (stopped.exit_code, stopped.iterations) == (143, 8)
-    assert f"the same command goes on with {tmp_path}" in stopped.message
+    assert f"the same command resumes {tmp_path}" in stopped.message
     finished = run_training(CONFIG, tmp_path, say=sentences.append)
     assert (finished.exit_code, finished.iterations) == (0, 12)
-    assert f"going on from {tmp_path / 'checkpoints' / '8'}" in sentences
+    assert f"resuming from {tmp_path / 'checkpoints' / '8'}" in sentences
     check_same_run(tmp_path, uninterrupted)
 
 
@@ -130,7 +130,7 @@ def test_the_same_seed_repeats_however_it_is_watched_and_saved(uninterrupted, tm
 def test_a_loss_that_is_not_finite_stops_the_run_and_names_the_last_good_checkpoint(tmp_path, monkeypatch, compiled):
     spoil(monkeypatch, compiled, lambda weights: 1e30 * weights)
     good = tmp_path / "checkpoints" / "0"
-    with pytest.raises(ForesightError, match=f"'.*' in update 1 is not finite; the last good checkpoint is {good}"):
+    with pytest.raises(ForesightError, match=f"'.*' in iteration 1 is not finite; the last good checkpoint is {good}"):
         run_training(CONFIG, tmp_path)
     assert load_weights(tmp_path).step == 0
     assert read_metrics(tmp_path) == []
@@ -153,7 +153,7 @@ def test_rounds_that_are_left_out_are_counted_and_told_and_do_not_count_in_the_m
     show = train.report_skipped(lambda state, records: seen.append(records), said.append)
     show(None, [record])
     show(None, [record | {"skipped": [0, 0]}])
-    assert said == ["2 rounds before update 12 were not finite and were left out"]
+    assert said == ["2 iterations before iteration 12 were not finite and were skipped"]
     assert len(seen) == 2
 
 

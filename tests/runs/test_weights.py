@@ -1,4 +1,4 @@
-"""Weights are loaded from a run, a checkpoint or a file; hostile files are refused fast, and no code in them runs."""
+"""Weights are loaded from a run, a checkpoint or a file; hostile files are rejected fast, and no code in them runs."""
 
 import io
 import json

@@ -1,6 +1,6 @@
 """`foresight train` in a process with a witness of all play: `python -m tests.runs.witnessed JSON WORD...`.
 
-JSON says whether to `evaluate` the agent after every chunk, and whether there is a `witness`. WORDs are the command
+JSON says whether to `evaluate` the agent after every call, and whether there is a `witness`. WORDs are the command
 line. The last line printed is the digest of every level, action and reward, in the order they were played.
 """
 

@@ -136,7 +136,7 @@ def player(observation: Array) -> Array:
 
 
 def check_range(name: str, bounds: tuple[int, int], smallest: int) -> None:
-    """Refuse a range (least, most) that is none."""
+    """Reject a range (least, most) that is none."""
     if not smallest <= bounds[0] <= bounds[1]:
         raise ForesightError(f"{name} are {bounds}; expected (least, most) with {smallest} <= least <= most")
 

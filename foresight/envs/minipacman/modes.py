@@ -32,7 +32,7 @@ class Mode(Settings):
     timer: int = 0  # steps after which the next level begins by itself; 0: never
 
     def __post_init__(self):
-        """Refuse a timer that leaves no time to play."""
+        """Reject a timer that leaves no time to play."""
         if self.timer < 0 or self.timer == 1:
             raise ForesightError(f"level_timer is {self.timer}; expected 0 (none) or at least 2 steps")
 
@@ -47,7 +47,7 @@ class Ghosts(Settings):
     powered_factor: float  # the speed is multiplied by this while the player can eat ghosts
 
     def __post_init__(self):
-        """Refuse what is no probability."""
+        """Reject what is no probability."""
         for name, chance in (("ghost_speed_init", self.speed), ("random_turn", self.random_turn)):
             if not 0 <= chance <= 1:
                 raise ForesightError(f"{name} is {chance}; expected a probability from 0 to 1")

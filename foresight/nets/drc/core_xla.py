@@ -5,7 +5,7 @@ forward pass keeps all states and pre-activations on a tape; the backward pass g
 the gradients of the pre-activations alone; from those and the tape, large products give the weights theirs.
 
 Everything is for one instance. The weights' gradients come by JAX's own rules (`parameter_tangent`), so that under
-`vmap` the products run over the whole batch; a backward pass that gave them itself would make them for each instance first.
+`vmap` the products run over the whole batch; a backward pass that gave them itself would do so per instance first.
 """
 
 from typing import Any, NamedTuple
@@ -81,7 +81,7 @@ def parameter_tangent(module: Module, outputs: Array, pools: Array) -> Array:
 
 @parameter_tangent.defjvp
 def parameter_tangent_jvp(primals: tuple, tangents: tuple) -> tuple[Array, Array]:
-    """`recurrent_preactivation` is linear in the weights: its tangent is the same product with the weights' tangents."""
+    """`recurrent_preactivation` is linear in the weights: its tangent is the product with their tangents."""
     _, outputs, pools = primals
     tangent = lax.map(lambda seen: jax.vmap(tangents[0].recurrent_preactivation)(*seen), (outputs, pools))
     return parameter_tangent(*primals), tangent.astype(outputs.dtype)

@@ -103,7 +103,7 @@ def unguarded_iteration(env: Env, settings: LearnSettings, state: TrainState) ->
 
 
 def unless_broken(before: TrainState, after: TrainState, metrics: Metrics) -> tuple[TrainState, Metrics]:
-    """An iteration if all of it is finite; if not, it is as if it had not been, but the next one draws other actions."""
+    """The iteration if all of it is finite; if not, as if it had not been, but the next one draws other actions."""
     sound = all_finite((after, metrics))
     state = jax.tree.map(partial(jnp.where, sound), after, before)
     reported = jax.tree.map(lambda number: jnp.where(sound, number, jnp.zeros_like(number)), metrics)

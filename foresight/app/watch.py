@@ -49,7 +49,7 @@ class Watch:
     """do not play in the terminal"""
 
     def __post_init__(self) -> None:
-        check_count("cap", self.max_steps)
+        check_count("max-steps", self.max_steps)
         check_count("think", self.think, least=0)
 
 
@@ -84,7 +84,7 @@ def format_outcome(record: "Record", is_scored: bool) -> str:
 
 
 def watch_episode(agent: "Agent", options: Watch) -> None:
-    """Play an episode of a game on the host, up to the cap; its pictures can be had as an animation alone."""
+    """Play an episode of a game on the host, up to the step limit; its pictures can be had as an animation alone."""
     from foresight.evaluation.solve import PlaySettings
     from foresight.runs.evaluate import PAPER_MAX_STEPS, evaluate_episodes
 

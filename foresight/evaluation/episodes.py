@@ -28,7 +28,7 @@ def play_episodes(
     on_progress: Callable[[int], None] = lambda finished: None,
     on_pictures: Callable[[np.ndarray], None] = lambda pictures: None,
 ) -> Record:
-    """Play episodes, `env.batch` side by side; `env` must cut them at `settings.cap` steps or before.
+    """Play episodes, `env.batch` side by side; `env` must cut them at `settings.max_steps` steps or before.
 
     What happens depends on the seed and the batch. `on_pictures` is shown what the network sees, uint8 [B, H, W, C].
     """

@@ -38,7 +38,7 @@ class Record(NamedTuple):
     solved: np.ndarray  # bool [N]
     steps: np.ndarray  # int32 [N]
     score: np.ndarray  # float32 [N]
-    actions: np.ndarray  # uint8 [N, cap]; replaying them gives the same outcome
+    actions: np.ndarray  # uint8 [N, max_steps]; replaying them gives the same outcome
 
 
 class Slots(NamedTuple):

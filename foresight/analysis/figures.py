@@ -7,7 +7,7 @@ import numpy as np
 
 from foresight.analysis.curves import Band
 from foresight.errors import ForesightError, MissingExtra
-from foresight.levels.resemblance import Measures
+from foresight.levels.generator.resemblance import Measures
 from foresight.storage.files import write_whole
 
 

@@ -36,7 +36,7 @@ class Filter:
 
     def run(self) -> None:
         """Filter, write and report."""
-        for name in ("attempts", "cap", "batch"):
+        for name in ("attempts", "max_steps", "batch"):
             check_count(name, getattr(self, name))
         check_count("seed", self.seed, least=0)
         check_destination(self.destination, find_set(self.source))

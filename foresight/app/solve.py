@@ -88,7 +88,7 @@ class Solve:
     """write the entries to this .jsonl file too"""
 
     def __post_init__(self) -> None:
-        for name in ("budget", "limit", "cap", "repeats", "batch", "width"):
+        for name in ("budget", "limit", "max_steps", "repeats", "batch", "width"):
             check_count(name, getattr(self, name))
         for name in ("level", "seed", "think"):
             check_count(name, getattr(self, name), least=0)

@@ -54,7 +54,7 @@ def test_a_case_trains_what_it_says():
 def test_a_case_may_be_of_any_network():
     lstm, deep = (Case("xla", 8, 4, 5, 3, net).config(default(), 1).net for net in ("lstm,units=7", "drc,depth=9"))
     assert (lstm.net, lstm.keywords()) == ("lstm", {"dtype": "bfloat16", "units": 7})
-    assert deep.keywords() == {"depth": 9, "ticks": 3, "dtype": "bfloat16", "core": "xla"}
+    assert deep.keywords() == {"depth": 9, "ticks": 3, "dtype": "bfloat16", "backend": "xla"}
     assert str(Case("xla", 8, 4, 5, 3, "lstm")) == "lstm xla:8:4:5:3"
 
 

@@ -12,17 +12,24 @@ from jax import Array
 
 from foresight.envs.host import HostEnv
 from foresight.errors import ForesightError
+from foresight.learning.actors import (
+    ActorLearnerQueue,
+    HostState,
+    actors,
+    compile_gradient_step,
+    init_host_training,
+    learn,
+)
+from foresight.learning.update import Metrics
+from foresight.nets.net import Net
 from foresight.runs.build import build_host_env, build_net
 from foresight.runs.config import DeviceSettings, RunConfig
 from foresight.runs.devices import describe
-from foresight.runs.writer import SaveOptions
+from foresight.runs.loggers import OpenLogger
 from foresight.runs.loop import Outcome, say_on_stderr, train_loop
 from foresight.runs.metrics import Record
-from foresight.runs.loggers import OpenLogger
 from foresight.runs.train import iterations_done, to_records
-from foresight.learning.actors import ActorLearnerQueue, HostState, actors, init_host_training, compile_gradient_step, learn
-from foresight.learning.update import Metrics
-from foresight.nets.net import Net
+from foresight.runs.writer import SaveOptions
 
 OF_EPISODES = ("score", "length")  # fields of a record that only episodes can tell
 
@@ -51,7 +58,9 @@ def run_host_training(
     make_env = make_env or partial(build_host_env, config, config.learn.minibatch, threads_of_an_actor(config))
     settings = config.schedule
     first = start_from(init_host_training(first_net(config, make_env, build), settings))
-    say(f"training on {describe(None)}, playing with {settings.gradient_steps_per_iteration} x {settings.minibatch} games")
+    say(
+        f"training on {describe(None)}, playing with {settings.gradient_steps_per_iteration} x {settings.minibatch} games"
+    )
     gradient_step = compile_gradient_step(settings)
     with ExitStack() as stack:
         at_play: list[ActorLearnerQueue] = []

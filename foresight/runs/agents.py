@@ -13,17 +13,17 @@ import numpy as np
 from foresight.envs.env import Env
 from foresight.envs.host import HostEnv
 from foresight.errors import ForesightError
-from foresight.storage.arrays import Arrays, encode, fill, name_leaves, to_arrays
-from foresight.runs.build import build_any, net_shape
-from foresight.runs.config import RunConfig, from_json
-from foresight.runs.loop import say_on_stderr
-from foresight.runs.weights import Weights, load_weights
-from foresight.storage.files import write_whole
 from foresight.learning.update import TrainState
 from foresight.levels import LevelError, LevelSet
 from foresight.levels.naming import find_set
 from foresight.levels.operations import widen
 from foresight.nets.net import Net
+from foresight.runs.build import build_any, net_shape
+from foresight.runs.config import RunConfig, from_json
+from foresight.runs.loop import say_on_stderr
+from foresight.runs.weights import Weights, load_weights
+from foresight.storage.arrays import Arrays, encode, fill, name_leaves, to_arrays
+from foresight.storage.files import write_whole
 
 SUFFIX = ".safetensors"
 TEST_SET = "builtin/test"

@@ -10,7 +10,7 @@ from gymnasium.spaces import Box, Discrete
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from foresight.envs import make
+from foresight.envs import env_class, make
 from foresight.envs.env import Env, Transition
 from foresight.envs.episodes import EpisodeState, move, start, start_each, start_from, step_auto_reset_each
 from foresight.envs.gym_ids import register_all
@@ -21,7 +21,7 @@ from foresight.types import State, TimeStep
 
 RENDER_MODES = ("rgb_array", "ansi")
 OBSERVATIONS = ("picture", "cells")
-DEFAULT_LEVELS = {"sokoban": "builtin/train"}
+DEFAULT_LEVELS = "builtin/train"
 
 
 class Shared:
@@ -33,8 +33,8 @@ class Shared:
             raise ForesightError(f"no render_mode '{render_mode}'; there are: {', '.join(RENDER_MODES)}")
         if observation not in OBSERVATIONS:
             raise ForesightError(f"no observation '{observation}'; there are: {', '.join(OBSERVATIONS)}")
-        if domain in DEFAULT_LEVELS:
-            settings = {"levels": DEFAULT_LEVELS[domain], **settings}
+        if env_class(domain).takes_level_sets:
+            settings = {"levels": DEFAULT_LEVELS, **settings}
         self.env: Env = make(domain, **settings)
         self.render_mode = render_mode
         self.scale = scale
@@ -46,8 +46,8 @@ class Shared:
     def picture_or_text(self, cells: np.ndarray) -> np.ndarray | str:
         """One observation in the chosen render mode."""
         if self.render_mode == "ansi":
-            return format_cells(self.env.name, cells)
-        return draw(self.env.name, cells, self.scale)
+            return format_cells(self.env.palette, cells)
+        return draw(self.env.palette, cells, self.scale)
 
     def chosen_level(self, options: dict[str, Any] | None) -> Any:
         """`options["level"]`, or None."""

@@ -19,9 +19,10 @@ import optax
 from jax import Array
 
 from foresight.envs.host import HostEnv
+from foresight.learning.optimisers import learning_rate, optimiser
 from foresight.learning.rollout import Tally, tally
 from foresight.learning.settings import LearnSettings
-from foresight.learning.update import Metrics, gradient_step, learning_rate, optimiser
+from foresight.learning.update import Metrics, gradient_step
 from foresight.nets.net import Net, reset_where
 from foresight.types import Memory, Trajectory
 

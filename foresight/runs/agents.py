@@ -13,16 +13,16 @@ import numpy as np
 from foresight.envs.env import Env
 from foresight.envs.host import HostEnv
 from foresight.errors import ForesightError
-from foresight.storage.arrays import Arrays, encode, fill, name_leaves, to_arrays
-from foresight.runs.build import build_any, net_shape
-from foresight.runs.config import RunConfig, from_json
-from foresight.runs.loop import say_on_stderr
-from foresight.runs.weights import Weights, load_weights
-from foresight.storage.files import write_whole
 from foresight.learning.update import TrainState
 from foresight.levels import LevelError
 from foresight.levels.naming import find_set
 from foresight.nets.net import Net
+from foresight.runs.build import build_any, net_shape
+from foresight.runs.config import RunConfig, from_json
+from foresight.runs.loop import say_on_stderr
+from foresight.runs.weights import Weights, load_weights
+from foresight.storage.arrays import Arrays, encode, fill, name_leaves, to_arrays
+from foresight.storage.files import write_whole
 
 SUFFIX = ".safetensors"
 TEST_SET = "builtin/test"
@@ -71,9 +71,9 @@ def load_agents(model: str | Path, levels: str | None = None, best: bool = False
     path = find_model(model)
     weights = load_weights(path, best)
     config = config_of(weights)
-    if levels is not None and config.domain != "sokoban":
-        raise ForesightError(f"{model} plays {config.domain}, which makes its own levels: --levels is for sokoban")
-    if config.domain == "sokoban":
+    if levels is not None and not config.takes_level_sets:
+        raise ForesightError(f"{model} plays {config.domain}, which makes its own levels: `levels` is for sokoban")
+    if config.takes_level_sets:
         levels = levels or usual_levels(path, config)
     env = build_any(config, levels)
     check_boards(model, weights, config, env, levels)
@@ -88,7 +88,7 @@ def usual_levels(path: Path, config: RunConfig) -> str:
     except LevelError:
         if path.parent != SHIPPED:
             raise
-        say_on_stderr(f"{trained_on} is not here: playing {TEST_SET} (--levels names another set)")
+        say_on_stderr(f"{trained_on} is not here: playing {TEST_SET} (`levels` names another set)")
         return TEST_SET
     return trained_on
 
@@ -102,14 +102,14 @@ def check_boards(
     model: str | Path, weights: Weights, config: RunConfig, env: Env | HostEnv, levels: str | None
 ) -> None:
     """Reject Sokoban levels of another size than the network is made for; some networks play boards of any size."""
-    if config.domain != "sokoban" or is_made_for(weights, config, env):
+    if not config.takes_level_sets or is_made_for(weights, config, env):
         return
     sides = (side for side in SIDES if is_made_for(weights, config, replace(env, height=side, width=side)))
     side = next(sides, None)
     if side is not None:  # otherwise it does not fit for another reason, which is reported when it is filled
         raise ForesightError(
             f"{model} plays boards of {side}x{side}, and those of {levels} are {env.height}x{env.width}: "
-            "give --levels of its size"
+            "give `levels` of its size"
         )
 
 
@@ -162,5 +162,5 @@ def for_seeds(arrays: Arrays, there: int, wanted: int, source: Path) -> Arrays:
     if there == wanted:
         return arrays
     if there > 1:
-        raise ForesightError(f"{source} holds {there} agents: start {there} seeds from them (--seeds {there})")
+        raise ForesightError(f"{source} holds {there} agents: start {there} seeds from them (`seeds` {there})")
     return {name: np.repeat(array[None], wanted, axis=0) for name, array in arrays.items()}

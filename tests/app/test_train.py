@@ -65,9 +65,9 @@ def test_a_flag_is_found_in_both_spellings_and_the_last_one_counts():
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["chess"], "no domain 'chess'; there are: sokoban, boxworld"),
+        (["chess"], "no environment 'chess'; there are: sokoban, boxworld"),
         (["--net", "perceptron"], "no network 'perceptron'; there are: drc, lstm"),
-        (["--preset", "best"], "no preset is called 'best'; there are: default, paper, quick, a3c"),
+        (["--preset", "best"], "there is no preset 'best'; there are: default, paper, quick, a3c"),
         (["--num-envs", "7"], "--num-envs .7. must be a multiple of --minibatch"),
         (["--steps", "0"], "--steps must be a number of at least 1"),
         (["--steps", "nan"], "--steps must be a number of at least 1"),

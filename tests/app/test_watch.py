@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 from foresight.app.watch import CELL, TRIED, main
-from foresight.envs.sokoban.rules import make
+from foresight.envs import make
 from foresight.errors import ForesightError
 from foresight.nets.net import Net
 from foresight.render.draw import draw
+from foresight.render.palette import SOKOBAN
 from foresight.runs.agents import Agent, shipped_names
 from foresight.runs.config import EnvSettings, RunConfig
 from tests.app.small_runs import status_of, use_linear_networks
@@ -56,7 +57,7 @@ def pacer_plays(monkeypatch):
         def load_agents(model, levels):
             assert (model, levels) == ("pacer", "drawn")
             config = RunConfig(env=EnvSettings(max_episode_steps=max_episode_steps))
-            return [Agent(Pacer(jnp.zeros(1)), make(level_set(*boards)), config, 0, 0, Path(model))]
+            return [Agent(Pacer(jnp.zeros(1)), make("sokoban", levels=level_set(*boards)), config, 0, 0, Path(model))]
 
         monkeypatch.setattr("foresight.runs.agents.load_agents", load_agents)
 
@@ -78,7 +79,7 @@ def test_the_animation_shows_the_level_chosen_move_by_move(pacer_plays, tmp_path
         level("######", "#*@  #", "######"),
     ]
     np.testing.assert_array_equal(
-        decoded((tmp_path / "a.gif").read_bytes()), [draw("sokoban", board, CELL) for board in boards]
+        decoded((tmp_path / "a.gif").read_bytes()), [draw(SOKOBAN, board, CELL) for board in boards]
     )
     assert capsys.readouterr().out == (f"level 1: solved in 4 steps, score 10.96\nanimation in {tmp_path / 'a.gif'}\n")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).parent.parent / "foresight"
 ORDER = """errors plugins types storage levels render envs nets learning search evaluation insight
-    runs bench analysis paper api web app""".split()
+    runs analysis paper bench api web app""".split()
 NETS_MAY_IMPORT = {"types", "errors", "plugins", "storage", "nets"}
 GAMES = re.compile(r"sokoban|boxworld|box-world|minipacman|pacman|gridworld|atari|boxoban", re.IGNORECASE)
 FLAG = re.compile(r"(?<![-\w`])--[a-z]")

@@ -64,7 +64,7 @@ class Evaluate:
     def __post_init__(self) -> None:
         if self.greedy and self.sample:
             raise ForesightError("--greedy and --sample exclude each other: give one of them")
-        for name in ("cap", "limit", "batch"):
+        for name in ("max_steps", "limit", "batch"):
             check_count(name, getattr(self, name))
         check_count("seed", self.seed, least=0)
 
@@ -131,7 +131,7 @@ def about(agent: "Agent", options: Evaluate) -> dict[str, Any]:
         "domain": agent.config.domain,
         "set": agent.levels,
         "trained_steps": agent.frames,
-        "cap": options.max_steps or default_max_steps(agent),
+        "max_steps": options.max_steps or default_max_steps(agent),
         "greedy": not options.sample,
         "play_seed": options.seed,
     }

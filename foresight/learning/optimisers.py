@@ -17,6 +17,8 @@ Optimiser = Callable[[LearnSettings, optax.Schedule], optax.GradientTransformati
 def polynomial(settings: LearnSettings) -> optax.Schedule:
     """The learning rate stays for a while, then falls as a power of what is left."""
     steps = annealing_steps(settings)
+    if steps is None:
+        return optax.constant_schedule(settings.learning_rate)
     held = round(settings.anneal_hold * steps)
     first, last = settings.learning_rate, settings.final_learning_rate
     falling = optax.polynomial_schedule(first, last, settings.anneal_power, max(1, steps - held), transition_begin=held)
@@ -76,6 +78,8 @@ def gradient_steps_taken(state: optax.OptState) -> Array:
     return count
 
 
-def annealing_steps(settings: LearnSettings) -> int:
-    """`anneal_steps`, in gradient steps."""
+def annealing_steps(settings: LearnSettings) -> int | None:
+    """`anneal_steps`, in gradient steps; None where nothing falls."""
+    if settings.anneal_steps is None:
+        return None
     return max(1, round(settings.anneal_steps / (settings.minibatch * settings.unroll)))

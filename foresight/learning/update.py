@@ -41,7 +41,10 @@ class Metrics(NamedTuple):
 
 def left_after(settings: LearnSettings, gradient_steps: Array) -> Array:
     """The share of entropy weight and logit L2 weight that is left after so many gradient steps."""
-    return settings.regularisation_decay ** jnp.minimum(1.0, gradient_steps / annealing_steps(settings))
+    steps = annealing_steps(settings)
+    if steps is None:
+        return jnp.ones(())
+    return settings.regularisation_decay ** jnp.minimum(1.0, gradient_steps / steps)
 
 
 def init_training(env: Env, net: Net, settings: LearnSettings, key: Array) -> TrainState:
@@ -82,7 +85,7 @@ def unguarded_iteration(env: Env, settings: LearnSettings, state: TrainState) ->
 
 
 def unless_broken(before: TrainState, after: TrainState, metrics: Metrics) -> tuple[TrainState, Metrics]:
-    """An iteration if all of it is finite; if not, it is as if it had not been, but the next one draws other actions."""
+    """The iteration if all of it is finite; if not, as if it had not been, but the next one draws other actions."""
     sound = all_finite((after, metrics))
     state = jax.tree.map(partial(jnp.where, sound), after, before)
     reported = jax.tree.map(lambda number: jnp.where(sound, number, jnp.zeros_like(number)), metrics)

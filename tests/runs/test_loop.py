@@ -107,7 +107,7 @@ def test_a_signal_saves_what_was_done_and_says_how_to_go_on(tmp_path):
     outcome = train(tmp_path, 30, on_call=interrupt, save={"iterations": None})
     assert (outcome.iterations, outcome.exit_code) == (9, 143)
     assert outcome.message.startswith("stopped after iteration 9, saved in ")
-    assert "the same command goes on" in outcome.message
+    assert "the same command resumes" in outcome.message
     assert signal.getsignal(signal.SIGTERM) is before
     assert load_weights(tmp_path).step == 9
 

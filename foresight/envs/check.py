@@ -23,6 +23,7 @@ def check_env(env: Env, seed: int = 0) -> None:
     Looks at names, shapes and types, then plays some games at random: one alone must go as it does in a batch, rewards
     must be finite, episodes must end at their limit and begin again, and a numbered level must be the same every time.
 
+    >>> from foresight.envs import make
     >>> check_env(make("gridworld", size=6, sides=(1, 2)))
     """
     check_kind(env)
@@ -59,17 +60,16 @@ def check_shapes(env: Env) -> None:
         raise wrong(env, f"`observe` gives {observation.dtype}; expected uint8")
     picture = shape_of(env, "paint", env.paint, observation)
     if (picture.shape, picture.dtype) != (tuple(env.picture_shape), jnp.uint8):
-        raise wrong(
-            env,
-            f"`paint` gives {picture.dtype} {list(picture.shape)}; `picture_shape` says uint8 {list(env.picture_shape)}",
-        )
+        expected = f"`picture_shape` says uint8 {list(env.picture_shape)}"
+        raise wrong(env, f"`paint` gives {picture.dtype} {list(picture.shape)}; {expected}")
     after, transition = shape_of(env, "step", env.step, state, action, key)
     if not isinstance(transition, Transition):
         raise wrong(env, f"`step` gives a {type(transition).__name__} beside the state; expected a Transition")
     for name, dtype in OF_TRANSITION.items():
         given = getattr(transition, name)
         if (jnp.shape(given), given.dtype) != ((), dtype):
-            raise wrong(env, f"`step` gives `{name}` as {given.dtype} {list(given.shape)}; expected {dtype.__name__} []")
+            found = f"{given.dtype} {list(given.shape)}"
+            raise wrong(env, f"`step` gives `{name}` as {found}; expected {jnp.dtype(dtype)} []")
     check_same(env, "`step` changes what a state is", state, after)
     numbered = shape_of(env, "reset_to", env.reset_to, action)
     check_same(env, "`reset_to` gives another kind of state than `reset`", state, numbered)

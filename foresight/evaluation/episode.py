@@ -15,6 +15,7 @@ from jax import Array
 from foresight.envs.env import Env
 from foresight.envs.pictures import draw_all
 from foresight.evaluation.solve import PlaySettings, step_keys
+from foresight.learning.acting import draw_action
 from foresight.nets.net import Net
 from foresight.render.gif import format_gif, write_gif
 from foresight.types import State
@@ -77,7 +78,8 @@ class Episode:
     def _repr_html_(self) -> str:
         """The animation, as a notebook shows it."""
         data = base64.b64encode(format_gif(self.pictures, FRAME_SECONDS)).decode()
-        return f'<figure><img src="data:image/gif;base64,{data}"><figcaption>{escape(self.outcome)}</figcaption></figure>'
+        image = f'<img src="data:image/gif;base64,{data}">'
+        return f"<figure>{image}<figcaption>{escape(self.outcome)}</figcaption></figure>"
 
 
 def play_episode(env: Env, net: Net, state: State, settings: PlaySettings, key: Array, number: int = 0) -> Episode:
@@ -85,26 +87,16 @@ def play_episode(env: Env, net: Net, state: State, settings: PlaySettings, key: 
 
     The chance of a level is that of its `number`, as in `solve`: the same key gives the same game.
     """
-    think = jnp.asarray(settings.think, jnp.int32)
-    played = play(env, net, settings, state, think, key, jnp.int32(number))
-    looked = jax.tree.map(np.asarray, played)
-    steps, looks = int(looked["steps"]), settings.think
-    thought = {name: looked[name][:looks] for name in ("thinking_probabilities", "thinking_values")}
-    by_step = {name: looked[name][:steps] for name in ("actions", "probabilities", "values", "rewards")}
-    return Episode(
-        env=env,
-        observations=looked["observations"][: steps + 1],
-        solved=bool(looked["solved"]),
-        terminated=bool(looked["terminated"]),
-        **by_step,
-        **thought,
-    )
+    played = jax.tree.map(np.asarray, play(env, net, settings, state, key, jnp.int32(number)))
+    steps = int(played.pop("steps"))
+    by_step = {name: played.pop(name)[:steps] for name in ("actions", "probabilities", "values", "rewards")}
+    observations = played.pop("observations")[: steps + 1]
+    solved, terminated = bool(played.pop("solved")), bool(played.pop("terminated"))
+    return Episode(env=env, observations=observations, solved=solved, terminated=terminated, **by_step, **played)
 
 
-@partial(eqx.filter_jit)
-def play(
-    env: Env, net: Net, settings: PlaySettings, state: State, think: Array, key: Array, number: Array
-) -> dict[str, Array]:
+@eqx.filter_jit
+def play(env: Env, net: Net, settings: PlaySettings, state: State, key: Array, number: Array) -> dict[str, Array]:
     """`settings.think` looks and at most `settings.max_steps` steps, in arrays of that length."""
     first = env.paint(env.observe(state))
 
@@ -116,7 +108,7 @@ def play(
         state, memory, solved, ended = carry
         logits, value, after = net(memory, env.paint(env.observe(state)))
         action_key, env_key = step_keys(key, number, now)
-        action = jnp.argmax(logits) if settings.greedy else jax.random.categorical(action_key, logits)
+        action = draw_action(logits, action_key, settings.greedy)
         moved, transition = env.step(state, action, env_key)
         state, memory = jax.tree.map(partial(jnp.where, ended), (state, memory), (moved, after))
         reward = jnp.where(ended, 0.0, transition.reward)
@@ -127,7 +119,6 @@ def play(
     start = state, memory, jnp.zeros((), bool), jnp.zeros((), bool)
     (_, _, solved, ended), seen = jax.lax.scan(step, start, jnp.arange(settings.max_steps, dtype=jnp.int32))
     observations, actions, probabilities, values, rewards, taken = seen
-    del think
     return {
         "observations": jnp.concatenate([env.observe(start[0])[None], observations]),
         "actions": actions,

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
 import optax
 from jax import Array
@@ -39,7 +40,13 @@ OPTIMISERS: dict[str, Optimiser] = {"adam": adam}
 
 def learning_rate(settings: LearnSettings) -> optax.Schedule:
     """The learning rate as a function of gradient steps taken."""
-    return resolve(settings.schedule, SCHEDULES, "learning-rate schedule")(settings)
+    schedule = resolve(settings.schedule, SCHEDULES, "learning-rate schedule")(settings)
+
+    def rate(count: Array | int) -> Array:
+        with jax.numpy_dtype_promotion("standard"):  # optax mixes counts and floats
+            return schedule(count)
+
+    return schedule if settings.schedule in SCHEDULES else rate
 
 
 def optimiser(settings: LearnSettings) -> optax.GradientTransformation:

@@ -38,6 +38,7 @@ def check_net(net: Net, env: Played, seed: int = 0) -> None:
     >>> import jax
     >>> from foresight.envs import make as make_env
     >>> env = make_env("gridworld", size=6, sides=(1, 2))
+    >>> from foresight.nets import make
     >>> check_net(make("lstm", env.picture_shape, env.actions, jax.random.key(0), depth=1, units=4, features=2), env)
     """
     check_fields(net)

@@ -91,4 +91,4 @@ def check_moves(levels: int, max_steps: int) -> None:
 
 def default_max_steps(agent: Agent) -> int:
     """The step limit to evaluate with where none is asked for: the paper's, or training's where that is longer."""
-    return max(PAPER_MAX_STEPS, agent.config.env.max_episode_steps[1])
+    return agent.default_max_steps

@@ -17,7 +17,7 @@ EMPTY, PLAYER, KEY, DOOR = range(4)
 
 class Walk(NamedTuple):
     cell: jax.Array  # int32 []
-    has_key: jax.Array  # bool []
+    has_key: jax.Array
 
 
 class Corridor(Env):
@@ -48,11 +48,10 @@ class Corridor(Env):
 
 
 def main(out: str = "runs/corridor", steps: float = 2e5) -> foresight.TrainedRun:
-    foresight.check_env(Corridor())
+    foresight.check_env(env := Corridor(length=5))
     net = NetSettings(depth=1, ticks=1, features=8, net_set=("hidden=16",))
     learn = LearnSettings(num_envs=32, unroll=10, learning_rate=3e-3, max_gradient_norm=1.0)
-    config = RunConfig(steps=steps, net=net, learn=learn)
-    run = foresight.train(config, env=Corridor(length=5), out=out)
+    run = foresight.train(RunConfig(steps=steps, net=net, learn=learn), env=env, out=out)
     print(run.agent.play(level=1), foresight.evaluate(run.agent, limit=64), sep="\n")
     return run
 

@@ -9,7 +9,7 @@ from own_environment import Corridor
 from own_network import Tiny
 
 import foresight
-from foresight import Env, EnvSettings, LearnSettings, Net, RunConfig
+from foresight import Env, LearnSettings, Net, RunConfig
 from foresight.types import Trajectory
 
 
@@ -47,7 +47,7 @@ def returns_of(played: Trajectory, last_value: jax.Array, discount: float) -> ja
 
 def main(out: str = "runs/own-loss", steps: float = 2e5) -> foresight.TrainedRun:
     learn = LearnSettings(num_envs=32, unroll=10, learning_rate=3e-3, max_gradient_norm=1.0)
-    config = RunConfig(steps=steps, env=EnvSettings(max_episode_steps=(20, 20)), learn=learn)
+    config = RunConfig(steps=steps, learn=learn)
     return foresight.train(config, env=Corridor, net=Tiny, loss=plain, out=out)
 
 

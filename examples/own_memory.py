@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from own_environment import Corridor
 
 import foresight
-from foresight import EnvSettings, LearnSettings, MemoryModule, NetSettings, RunConfig
+from foresight import LearnSettings, MemoryModule, NetSettings, RunConfig
 
 
 class Output(NamedTuple):
@@ -43,7 +43,7 @@ def main(out: str = "runs/own-memory", steps: float = 2e5) -> foresight.TrainedR
     foresight.check_net(foresight.make_net("drc", env, memory=MinimalGRU, depth=2, ticks=2, features=4, hidden=8), env)
     learn = LearnSettings(num_envs=32, unroll=10, learning_rate=3e-3, max_gradient_norm=1.0)
     net = NetSettings(depth=2, ticks=2, features=4, net_set=("hidden=8",))
-    config = RunConfig(steps=steps, env=EnvSettings(max_episode_steps=(20, 20)), net=net, learn=learn)
+    config = RunConfig(steps=steps, net=net, learn=learn)
     return foresight.train(config, env=Corridor, memory=MinimalGRU, out=out)
 
 

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from own_environment import Corridor
 
 import foresight
-from foresight import EnvSettings, LearnSettings, Net, NetSettings, RunConfig
+from foresight import LearnSettings, Net, NetSettings, RunConfig
 from foresight.nets.encoders import Encoder, centre, default_encoder
 from foresight.nets.heads import Head
 from foresight.nets.layers import Linear
@@ -52,8 +52,8 @@ def main(out: str = "runs/own-network", steps: float = 2e5) -> foresight.Trained
     env = Corridor()
     foresight.check_net(foresight.make_net(Tiny, env, units=8), env)
     learn = LearnSettings(num_envs=32, unroll=10, learning_rate=3e-3, max_gradient_norm=1.0)
-    settings = {"env": EnvSettings(max_episode_steps=(20, 20)), "net": NetSettings(net_set=("units=8",))}
-    return foresight.train(RunConfig(steps=steps, learn=learn, **settings), env=Corridor, net=Tiny, out=out)
+    config = RunConfig(steps=steps, net=NetSettings(net_set=("units=8",)), learn=learn)
+    return foresight.train(config, env=Corridor, net=Tiny, out=out)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from own_environment import Corridor
 from own_network import Tiny
 
 import foresight
-from foresight import EnvSettings, LearnSettings, RunConfig
+from foresight import LearnSettings, RunConfig
 
 
 def rmsprop(settings: LearnSettings, learning_rate: optax.Schedule) -> optax.GradientTransformation:
@@ -26,7 +26,7 @@ def warm_cosine(settings: LearnSettings) -> optax.Schedule:
 
 def main(out: str = "runs/own-optimiser", steps: float = 2e5) -> foresight.TrainedRun:
     learn = LearnSettings(num_envs=32, unroll=10, learning_rate=3e-3, max_gradient_norm=1.0)
-    config = RunConfig(steps=steps, env=EnvSettings(max_episode_steps=(20, 20)), learn=learn)
+    config = RunConfig(steps=steps, learn=learn)
     return foresight.train(config, env=Corridor, net=Tiny, optimiser=rmsprop, schedule=warm_cosine, out=out)
 
 

@@ -26,10 +26,11 @@ from foresight.nets.net import Net
 from foresight.plugins import path_of
 from foresight.runs.agents import Agent, load_agents
 from foresight.runs.architectures import architecture
-from foresight.runs.config import RunConfig
+from foresight.runs.config import EnvSettings, RunConfig
 from foresight.runs.evaluate import evaluate as evaluate_agent
 from foresight.runs.loop import Outcome, say_on_stderr
 from foresight.runs.metrics import Record, read_metrics
+from foresight.runs.presets import env_settings
 from foresight.runs.writer import SaveOptions
 
 
@@ -172,6 +173,8 @@ def with_env(config: RunConfig, env: str | type[Env] | Env) -> RunConfig:
         played = replace(config.env, levels="", max_episode_steps=tuple(limits), env=pairs)
         return replace(config, domain=path_of(type(env)), env=played)
     domain = name_of(env)
+    if config.env.max_episode_steps == EnvSettings.max_episode_steps:  # as where nothing is said: then the domain's own
+        return replace(config, domain=domain, env=env_settings(domain, config.env))
     levels = config.env.levels if facts(domain).takes_level_sets else ""
     return replace(config, domain=domain, env=replace(config.env, levels=levels))
 

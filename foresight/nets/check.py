@@ -36,8 +36,8 @@ def check_net(net: Net, env: Played, seed: int = 0) -> None:
     episode's start must clear its memory, and gradients must be finite and reach what it learns.
 
     >>> import jax
-    >>> from foresight.envs import make as make_env
-    >>> env = make_env("gridworld", size=6, sides=(1, 2))
+    >>> from types import SimpleNamespace
+    >>> env = SimpleNamespace(picture_shape=(6, 6, 1), actions=3)
     >>> from foresight.nets import make
     >>> check_net(make("lstm", env.picture_shape, env.actions, jax.random.key(0), depth=1, units=4, features=2), env)
     """

@@ -20,6 +20,7 @@ from foresight.evaluation.solve import PlaySettings, solve
 from foresight.runs.agents import Agent
 from foresight.runs.config import EnvSettings, RunConfig
 from tests.drawings import level, level_set
+from tests.envs.test_base import Tally
 from tests.evaluation.linear import Linear
 from tests.learning.toys import Corridor
 
@@ -27,7 +28,7 @@ SOLVABLE = level("#######", "#@$.  #", "#     #", "#######")
 DOCUMENTED = ("", ".api", ".envs", ".envs.check", ".nets", ".nets.check")
 
 
-def linear_agent(env, **config):
+def linear_agent(env, /, **config):
     return Agent(Linear(env.picture_shape, env.actions, jax.random.key(3)), env, RunConfig(**config), 0, 0, Path("x"))
 
 
@@ -75,10 +76,10 @@ def test_an_episode_is_the_game_that_evaluation_plays(agent, number, think):
 
 
 def test_a_game_with_chance_is_the_one_that_evaluation_plays():
-    agent = linear_agent(make("minipacman", max_episode_steps=(9, 9)), domain="minipacman")
+    agent = linear_agent(Tally())
     record = solve(agent.env, agent.net, np.array([2]), PlaySettings(max_steps=6), jax.random.key(0), 1)
     episode = agent.play(2, max_steps=6)
-    assert episode.actions.tolist() == record.actions[0].tolist()
+    assert episode.actions.tolist() == record.actions[0][: episode.steps].tolist()
     np.testing.assert_array_equal(episode.observations, replay(agent.env, 2, record.actions[0], jax.random.key(0)))
 
 

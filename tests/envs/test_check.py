@@ -79,7 +79,7 @@ class Unending(Corridor):
         (Tuples, "`step` gives a tuple beside the state; expected a Transition"),
         (Drifting, r"`step` changes what a state is: it is int32 \[\], then float32 \[\]"),
         (Branching, "`step` cannot be compiled: Attempted boolean conversion"),
-        (Infinite, "a `reward` that is not finite"),
+        (Infinite, "`step` gives a `reward` that is not finite"),
         (Frozen, "64 random steps in 8 games change nothing"),
         (Unending, "a `solved` game is not `terminated`"),
     ],
@@ -91,6 +91,6 @@ def test_what_breaks_the_contract_is_named(env, message):
 
 def test_what_keeps_it_passes_and_what_is_no_environment_is_refused():
     check_env(Corridor())
-    with pytest.raises(ForesightError, match="expected an instance of a subclass of foresight.Env"):
+    with pytest.raises(ForesightError, match=r"expected an instance of a subclass of foresight\.Env"):
         check_env(Corridor)
     assert jax.tree.leaves(Corridor()) == []

@@ -69,5 +69,5 @@ def test_what_keeps_it_passes_and_what_does_not_fit_the_environment_is_refused()
     check_net(Linear(ENV.picture_shape, ENV.actions, jax.random.key(0)), ENV)
     with pytest.raises(ForesightError, match=r"logits are float32 \[5\]; expected float32 \[3\]"):
         check_net(Linear(ENV.picture_shape, 5, jax.random.key(0)), ENV)
-    with pytest.raises(ForesightError, match="expected an instance of a subclass of foresight.Net"):
+    with pytest.raises(ForesightError, match=r"expected an instance of a subclass of foresight\.Net"):
         check_net(Linear, ENV)

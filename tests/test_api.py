@@ -25,7 +25,7 @@ from tests.evaluation.linear import Linear
 from tests.learning.toys import Corridor
 
 SOLVABLE = level("#######", "#@$.  #", "#     #", "#######")
-DOCUMENTED = ("", ".api", ".envs", ".envs.check", ".nets", ".nets.check")
+DOCUMENTED = ("", ".api", ".search.solve", ".envs", ".envs.check", ".nets", ".nets.check")
 
 
 def linear_agent(env, /, **config):
@@ -44,7 +44,9 @@ def test_importing_the_package_imports_nothing_that_takes_time():
 
 
 def test_every_public_name_is_there_and_listed():
-    wanted = "load_agent make_env make_net train evaluate RunConfig Env Net MemoryModule check_env check_net".split()
+    wanted = (
+        "load_agent make_env make_net train evaluate solve RunConfig Env Net MemoryModule check_env check_net".split()
+    )
     assert set(wanted) <= set(foresight.__all__) <= set(dir(foresight))
     for name in foresight.__all__:
         assert getattr(foresight, name).__doc__
@@ -112,7 +114,7 @@ def test_an_agent_moves_to_other_levels_smaller_ones_padded(agent):
         moved.env.observe(moved.env.reset_to(jnp.int32(0))), level("#######", "#@$.###", "#######", "#######")
     )
     assert foresight.evaluate(agent, levels=small, max_steps=2, batch=1).levels == 1
-    with pytest.raises(ForesightError, match="give `levels` of its size or smaller"):
+    with pytest.raises(ForesightError, match="boards are 10x10, expected at most 4x7"):
         agent.on_levels("builtin/test")
 
 

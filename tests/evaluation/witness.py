@@ -27,7 +27,7 @@ class Witness(Net):
         jax.debug.callback(self.note, memory, features)
         return memory + 1, memory
 
-    def read(self, features, output):
+    def heads(self, features, output):
         return jnp.zeros(self.actions), jnp.zeros(())
 
     def head_weights(self):

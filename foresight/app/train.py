@@ -82,7 +82,7 @@ class Settings(RunConfig):
 class Train:
     """Everything that the command line says."""
 
-    settings: Settings  # parsed, a plain RunConfig
+    settings: Settings
     run: RunOptions = field(default_factory=RunOptions)
     devices: DeviceSettings = field(default_factory=DeviceSettings)
 

@@ -1,8 +1,8 @@
 """`foresight train`: settings from presets, flags and stored runs; going on; refusals before anything is written."""
 
-import re
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -12,8 +12,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from foresight.app.progress import Pace, TrainingProgress, format_duration, format_record
 from foresight.app.flags import with_flags
+from foresight.app.progress import Pace, TrainingProgress, format_duration, format_record
 from foresight.app.train import parse, said
 from foresight.errors import ForesightError
 from foresight.runs.config import NetSettings

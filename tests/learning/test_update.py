@@ -214,5 +214,5 @@ def test_settings_that_do_not_fit_are_refused_by_name():
         LearnSettings(time_limit="ignore")
     with pytest.raises(ForesightError, match="`regularisation_decay`"):
         LearnSettings(regularisation_decay=0)
-    with pytest.raises(ForesightError, match="--anneal-steps must be above 0"):
+    with pytest.raises(ForesightError, match="`anneal_steps` must be above 0"):
         LearnSettings(anneal_steps=0)

@@ -30,7 +30,7 @@ def read_rows(path: Path) -> list[dict]:
             return rows
     except (ValueError, TypeError):
         pass
-    raise ForesightError(f"{path}: expected rows that `foresight solve --out` wrote")
+    raise ForesightError(f"{path}: expected rows that `foresight solve` wrote")
 
 
 def main() -> None:

@@ -172,8 +172,9 @@ class Show:
         if self.png:
             # Imported late: everything else here is done without the environments.
             from foresight.render.draw import draw
+            from foresight.render.palette import SOKOBAN
 
-            write_png(self.png, draw("sokoban", cells, self.scale))
+            write_png(self.png, draw(SOKOBAN, cells, self.scale))
         rows = format_board(cells).splitlines()
         labels = {"title": levels.titles, "author": levels.authors}
         found = {key: values[self.index] for key, values in labels.items() if values and values[self.index]}

@@ -59,7 +59,7 @@ def net_settings(word: str, base: NetSettings) -> NetSettings:
     """The network that a word such as lstm or drc,depth=9,ticks=1 names; a DRC has what `base` says of the rest."""
     kind, *settings = word.split(",")
     if kind not in KINDS:
-        raise ForesightError(f"--net {word}: no network is called '{kind}'; there are: {', '.join(KINDS)}")
+        raise ForesightError(f"network {word}: no network is called '{kind}'; there are: {', '.join(KINDS)}")
     if kind == base.net:
         return replace(base, net_set=(*base.net_set, *settings))
     return NetSettings(kind, dtype=base.dtype, net_set=tuple(settings))
@@ -71,11 +71,11 @@ def cases_of(nets: Sequence[str], cases: Sequence[Case]) -> list[Case]:
         net_settings(net, NetSettings())  # an unknown name is rejected before anything is measured
     each = [replace(case, net=net) for net in nets for case in cases if case.path == "xla" or net.split(",")[0] == DRC]
     if not each:
-        raise ForesightError(f"--net {' '.join(nets)}: only drc has a CUDA core; give --cases xla:256:32:20:1")
+        raise ForesightError(f"{' '.join(nets)}: only drc has a CUDA core; give `cases` such as xla:256:32:20:1")
     return each
 
 
-def parse_case(text: str, option: str = "--cases") -> Case:
+def parse_case(text: str, option: str = "`cases`") -> Case:
     """A case as the command line writes it, `path:levels:minibatch:unroll:seeds` such as cuda:256:32:20:1."""
     path, *numbers = text.split(":")
     if path not in PATHS or len(numbers) != 4 or not all(number.isdecimal() and int(number) for number in numbers):

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import binomtest
 
-from foresight.envs.sokoban.rules import make
+from foresight.envs.sokoban.rules import Sokoban
 from foresight.errors import ForesightError
 from foresight.insight.edits import Edit
 from foresight.insight.labels import NEVER, STRAIGHT, agent_places
@@ -58,7 +58,7 @@ def intervene(
             raise ForesightError(f"a probe of {probe.concept} cannot speak of ways of the {level.mover}")
     vectors = vectors_of(probe, random_seed)
     edits = [[route_edit(level, probe, strength * vectors, directed)] for level in levels]
-    player = Player(agent.net, make(level_set(levels), view=agent.env.view))
+    player = Player(agent.net, Sokoban.make(level_set(levels), view=agent.env.view))
     episodes = play(player, np.arange(len(levels)), edits=edits, max_steps=max_steps, batch=batch)
     return outcome_of(levels, episodes)
 

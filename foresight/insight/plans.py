@@ -10,7 +10,8 @@ from foresight.insight.labels import DOWN, LEFT, NEVER, RIGHT, UP
 from foresight.insight.probes import Probe, choose
 from foresight.insight.records import Agent, Episode, Keep
 from foresight.insight.tracing import trace
-from foresight.render.draw import draw, palette_of
+from foresight.render.draw import draw
+from foresight.render.palette import Palette
 
 AGENT_ARROWS = " ↑↓←→↗↖↘↙"  # by class
 BOX_ARROWS = " ⇑⇓⇐⇒"
@@ -71,20 +72,20 @@ def trace_plan(
     return episode, read_plans(probes, episode)
 
 
-def format_steps(domain: str, episode: Episode, plans: Plan) -> Iterator[str]:
+def format_steps(palette: Palette, episode: Episode, plans: Plan) -> Iterator[str]:
     """The board of every time-step with the plan after its last tick, and the board at the end."""
     for step, cells in enumerate(episode.observations[:-1]):
-        yield format_plan(domain, cells, plan_at(plans, step))
+        yield format_plan(palette, cells, plan_at(plans, step))
     nothing = Plan(np.zeros_like(plans.agent[0, 0]), None)
-    yield format_plan(domain, episode.observations[-1], nothing)
+    yield format_plan(palette, episode.observations[-1], nothing)
 
 
-def plan_frames(domain: str, episode: Episode, plans: Plan, scale: int = 24) -> np.ndarray:
+def plan_frames(palette: Palette, episode: Episode, plans: Plan, scale: int = 24) -> np.ndarray:
     """Pictures uint8 [frames, H, W, 3]: one for each tick, and the board at the end."""
     steps, ticks = plans.agent.shape[:2]
     boards = episode.observations
-    frames = [draw_plan(domain, boards[n], plan_at(plans, n, t), scale) for n in range(steps) for t in range(ticks)]
-    return np.stack([*frames, draw(domain, boards[-1], scale)])
+    frames = [draw_plan(palette, boards[n], plan_at(plans, n, t), scale) for n in range(steps) for t in range(ticks)]
+    return np.stack([*frames, draw(palette, boards[-1], scale)])
 
 
 def plan_at(plans: Plan, step: int, tick: int = -1) -> Plan:
@@ -92,20 +93,19 @@ def plan_at(plans: Plan, step: int, tick: int = -1) -> Plan:
     return Plan(*(None if part is None else part[step, tick] for part in plans))
 
 
-def format_plan(domain: str, cells: np.ndarray, plan: Plan) -> str:
+def format_plan(palette: Palette, cells: np.ndarray, plan: Plan) -> str:
     """A board [H, W] as text, two characters a square: what is there, and the plan; a box's arrow hides the agent's."""
-    looks = palette_of(domain)
     boxes = np.zeros_like(plan.agent) if plan.box is None else plan.box
     rows = []
     for codes, agents, pushed in zip(cells, plan.agent, boxes, strict=True):
         arrows = (BOX_ARROWS[b] if b else AGENT_ARROWS[a] for a, b in zip(agents, pushed, strict=True))
-        rows.append("".join(looks[code].symbol + arrow for code, arrow in zip(codes, arrows, strict=True)))
+        rows.append("".join(palette[code].symbol + arrow for code, arrow in zip(codes, arrows, strict=True)))
     return "\n".join(rows)
 
 
-def draw_plan(domain: str, cells: np.ndarray, plan: Plan, scale: int = 24) -> np.ndarray:
+def draw_plan(palette: Palette, cells: np.ndarray, plan: Plan, scale: int = 24) -> np.ndarray:
     """A board [H, W] as a picture uint8 [H * scale, W * scale, 3] with the plan as arrows."""
-    picture = draw(domain, cells, scale).copy()
+    picture = draw(palette, cells, scale).copy()
     parts = ((plan.agent, AGENT_COLOUR), (plan.box, BOX_COLOUR))
     for classes, colour in ((part, colour) for part, colour in parts if part is not None):
         for row, column in np.argwhere(classes != NEVER):

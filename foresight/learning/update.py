@@ -11,7 +11,8 @@ from jax import Array
 from jax.flatten_util import ravel_pytree
 
 from foresight.envs.env import Env
-from foresight.learning.loss import Parts, loss
+from foresight.learning.loss import Parts, loss_of
+from foresight.learning.optimisers import OPTIMISERS, annealing_steps, gradient_steps_taken, learning_rate, optimiser
 from foresight.learning.rollout import ActingState, Tally, init_acting, unroll
 from foresight.learning.settings import LearnSettings
 from foresight.nets.net import Net
@@ -33,39 +34,10 @@ class Metrics(NamedTuple):
 
     tally: Tally
     loss: Array
-    parts: Parts
+    parts: Parts | Any  # the terms of the loss, by name
     gradient_norm: Array
     learning_rate: Array
     skipped: Array | float = 0.0  # 1 where the iteration was skipped because it was not finite; the rest is then 0
-
-
-def optimiser(settings: LearnSettings) -> optax.GradientTransformation:
-    """Adam on a gradient of limited length, with a polynomial learning rate counted in gradient steps.
-
-    It is given one vector, not a tree (`flat`): a few large operations in place of several for each array.
-    """
-    adam = optax.adam(learning_rate(settings), b1=settings.beta1, b2=settings.beta2, eps=settings.epsilon)
-    if not settings.max_gradient_norm:
-        return adam
-    return optax.chain(optax.clip_by_global_norm(settings.max_gradient_norm), adam)
-
-
-def learning_rate(settings: LearnSettings) -> optax.Schedule:
-    """The learning rate as a function of gradient steps taken: it stays for a while, then falls."""
-    steps = annealing_steps(settings)
-    if steps is None:
-        return optax.constant_schedule(settings.learning_rate)
-    held = round(settings.anneal_hold * steps)
-    first, last = settings.learning_rate, settings.final_learning_rate
-    falling = optax.polynomial_schedule(first, last, settings.anneal_power, max(1, steps - held), transition_begin=held)
-    return lambda count: jnp.clip(falling(count), min(first, last), max(first, last))  # rounding may go beyond the end
-
-
-def annealing_steps(settings: LearnSettings) -> int | None:
-    """`anneal_steps`, in gradient steps; None where nothing falls."""
-    if settings.anneal_steps is None:
-        return None
-    return max(1, round(settings.anneal_steps / (settings.minibatch * settings.unroll)))
 
 
 def left_after(settings: LearnSettings, gradient_steps: Array) -> Array:
@@ -76,28 +48,35 @@ def left_after(settings: LearnSettings, gradient_steps: Array) -> Array:
     return settings.regularisation_decay ** jnp.minimum(1.0, gradient_steps / steps)
 
 
-def flat(tree: Any) -> Array:
-    """All arrays of a tree end to end, float32 [n]."""
-    return ravel_pytree(tree)[0]
-
-
 def init_optimiser(settings: LearnSettings, net: Net) -> optax.OptState:
     """What the optimiser remembers before the first gradient step."""
-    return optimiser(settings).init(flat(net))
+    return optimiser(settings).init(ravel_pytree(net)[0] if is_flat(settings) else net)
+
+
+def is_flat(settings: LearnSettings) -> bool:
+    """Whether the optimiser is given all arrays as one vector: few large operations in place of some for each array.
+
+    An optimiser of the user's own is given the tree, since it may tell arrays apart.
+    """
+    return settings.optimiser in OPTIMISERS
 
 
 def take_step(
     settings: LearnSettings, net: Net, optimiser_state: optax.OptState, gradient: Net
 ) -> tuple[Net, optax.OptState, Array]:
     """The network after one step of the optimiser, what the optimiser remembers, and the gradient's length."""
-    vector, as_net = ravel_pytree(gradient)
     with jax.numpy_dtype_promotion("standard"):  # optax raises floats to whole-number powers
+        if not is_flat(settings):
+            updates, optimiser_state = optimiser(settings).update(gradient, optimiser_state, net)
+            return eqx.apply_updates(net, updates), optimiser_state, optax.tree.norm(gradient)
+        vector, as_net = ravel_pytree(gradient)
         updates, optimiser_state = optimiser(settings).update(vector, optimiser_state)
     return eqx.apply_updates(net, as_net(updates)), optimiser_state, optax.tree.norm(vector)
 
 
 def init_training(env: Env, net: Net, settings: LearnSettings, key: Array) -> TrainState:
     """The state before the first iteration."""
+    loss_of(settings)  # one that is not there is rejected before anything is compiled
     acting_key, train_key = jax.random.split(key)
     return TrainState(
         net=net,
@@ -164,18 +143,12 @@ def minibatches(played: Trajectory, settings: LearnSettings) -> Trajectory:
 Learner = tuple[Net, optax.OptState]
 
 
-def gradient_steps_taken(optimiser_state: optax.OptState) -> Array:
-    """How often an optimiser has been used: it counts itself, for Adam and again for the schedule."""
-    (_, count), *_ = optax.tree.get_all_with_path(optimiser_state, "count")
-    return count
-
-
 def gradient_step(
     env: Env, settings: LearnSettings, learner: Learner, played: Trajectory
 ) -> tuple[Learner, tuple[Array, Parts, Array]]:
     """One gradient step on one minibatch."""
     net, optimiser_state = learner
     left = left_after(settings, gradient_steps_taken(optimiser_state))
-    (value, parts), gradient = jax.value_and_grad(loss, has_aux=True)(net, env, played, settings, left)
+    (value, parts), gradient = jax.value_and_grad(loss_of(settings), has_aux=True)(net, env, played, settings, left)
     net, optimiser_state, norm = take_step(settings, net, optimiser_state, gradient)
     return (net, optimiser_state), (value, parts, norm)

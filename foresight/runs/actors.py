@@ -15,7 +15,6 @@ from foresight.errors import ForesightError
 from foresight.learning.actors import (
     ActorLearnerQueue,
     HostState,
-    actors,
     compile_gradient_step,
     init_host_training,
     learn,
@@ -58,9 +57,8 @@ def run_host_training(
     make_env = make_env or partial(build_host_env, config, config.learn.minibatch, threads_of_an_actor(config))
     settings = config.schedule
     first = start_from(init_host_training(first_net(config, make_env, build), settings))
-    say(
-        f"training on {describe(None)}, playing with {settings.gradient_steps_per_iteration} x {settings.minibatch} games"
-    )
+    actors = f"{settings.gradient_steps_per_iteration} x {settings.minibatch}"
+    say(f"training on {describe(None)}, playing with {actors} games")
     gradient_step = compile_gradient_step(settings)
     with ExitStack() as stack:
         at_play: list[ActorLearnerQueue] = []
@@ -90,13 +88,13 @@ def run_host_training(
 def refuse_what_the_host_cannot(config: RunConfig, devices: DeviceSettings) -> None:
     """One agent learns in one process on one device, the first."""
     if config.seeds > 1:
-        raise ForesightError(f"--seeds {config.seeds}: games on the host train one agent at a time")
+        raise ForesightError(f"`seeds` {config.seeds}: games on the host train one agent at a time")
     if config.learn.non_finite == "skip":
-        raise ForesightError("--non-finite skip: games on the host go on and cannot be taken back; use stop")
+        raise ForesightError("`non_finite` skip: games on the host go on and cannot be taken back; use stop")
     if devices.coordinator is not None:
-        raise ForesightError("--coordinator: games on the host train in one process")
+        raise ForesightError("`coordinator`: games on the host train in one process")
     if devices.devices > 1:
-        raise ForesightError(f"--devices {devices.devices}: what is played on the host is learned from on one device")
+        raise ForesightError(f"`devices` {devices.devices}: what is played on the host is learned from on one device")
 
 
 def threads_of_an_actor(config: RunConfig) -> int:
@@ -119,7 +117,7 @@ def first_net(
     try:
         if env.batch != config.learn.minibatch:
             raise ForesightError(
-                f"an actor plays --minibatch games ({config.learn.minibatch}), but {env.name} was made with {env.batch}"
+                f"an actor plays `minibatch` games ({config.learn.minibatch}), but {env.name} was made with {env.batch}"
             )
         return jax.jit(partial(build, config, env))(jax.random.key(config.seed))
     finally:

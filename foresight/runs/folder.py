@@ -143,7 +143,7 @@ def last_checkpoint(run: Run, say: Say) -> Checkpoint | None:
     checkpoint, rejected = newest_good(run.checkpoints, check)
     if checkpoint is None and (rejected or length):
         why = "; ".join(map(str, rejected)) or f"{run.metrics} has records but {run.checkpoints} is empty"
-        hint = "; the weights of a checkpoint can begin another run: --from-weights" if rejected else ""
+        hint = "; the weights of a checkpoint can begin another run: `from_weights`" if rejected else ""
         raise ForesightError(f"{run.folder} has no checkpoint to resume from: {why}{hint}")
     for error in rejected:
         say(f"{error}; resuming from {checkpoint.folder}")

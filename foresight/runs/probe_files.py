@@ -31,5 +31,5 @@ def probes_for(source: Path, chosen: Path | None = None) -> list[Probe]:
         return read_probes(chosen)
     path = PROBES / f"{source.stem}{SUFFIX}"
     if source.parent != SHIPPED or not path.exists():
-        raise ForesightError(f"no probes come with {source}: fit some with `foresight probe {source} --out FILE`")
+        raise ForesightError(f"no probes come with {source}: fit and write some with `foresight probe`")
     return read_probes(path)

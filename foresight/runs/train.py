@@ -20,6 +20,9 @@ from foresight.runs.metrics import Record
 from foresight.runs.multihost import is_writer
 from foresight.runs.writer import SaveOptions
 
+PARTS = {"policy": "policy_loss", "value": "value_loss", "auxiliary": "auxiliary_loss"}  # as records name them
+NOT_LOGGED = ("logits", "head_weights")  # terms of our loss that say little
+
 TrainCall = Callable[[TrainState], tuple[TrainState, Metrics]]
 
 
@@ -85,16 +88,14 @@ def to_records(config: RunConfig, before: int, after: int, metrics: dict[str, np
     counted = np.maximum(after - before - over_rounds["skipped"], 1)
     mean = {name: total / counted for name, total in over_rounds.items()}
     episodes = np.maximum(over_rounds["tally/episodes"], 1)
+    parts = [name.removeprefix("parts/") for name in metrics if name.startswith("parts/")]
     fields = {
         "episodes": over_rounds["tally/episodes"],
         "solved": over_rounds["tally/solved"] / episodes,
         "score": over_rounds["tally/score"] / episodes,
         "length": over_rounds["tally/steps"] / episodes,
         "loss": mean["loss"],
-        "policy_loss": mean["parts/policy"],
-        "value_loss": mean["parts/value"],
-        "entropy": mean["parts/entropy"],
-        "auxiliary_loss": mean["parts/auxiliary"],
+        **{PARTS.get(name, name): mean[f"parts/{name}"] for name in parts if name not in NOT_LOGGED},
         "gradient_norm": mean["gradient_norm"],
         "learning_rate": metrics["learning_rate"][-1],
         "skipped": over_rounds["skipped"],
@@ -137,7 +138,7 @@ def run_training(
     if is_writer():
         say(f"training on {describe(mesh)}")
         if jax.default_backend() == "cpu" and config.net.dtype == "bfloat16":
-            say("bfloat16 is slow on a CPU: --dtype float32 is faster there")
+            say("bfloat16 is slow on a CPU: `dtype` float32 is faster there")
     compiled = program(config, build_env(config), mesh)
     start_from(compiled.shape())  # what cannot be built or does not fit is rejected before anything is written
     return train_loop(

@@ -40,7 +40,7 @@ def load_weights(
     if not path.exists():
         raise ForesightError(f"{path} does not exist: give a run folder, a checkpoint folder or a .safetensors file")
     if best and (path.is_file() or (path / MANIFEST).exists()):
-        raise ForesightError(f"--best is for a run folder, which keeps several checkpoints; {path} is one agent")
+        raise ForesightError(f"`best` is for a run folder, which keeps several checkpoints; {path} is one agent")
     if path.is_file():
         return as_weights(read_lone_file(path), path)
     checkpoint = read_checkpoint(path, (WEIGHTS,)) if (path / MANIFEST).exists() else find_in_run(path, best, say)

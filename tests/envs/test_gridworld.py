@@ -194,7 +194,7 @@ def test_the_picture_shows_four_brightnesses_and_the_player_above_all():
 
 
 @pytest.mark.parametrize(
-    ("brightness", "expected"),
+    ("brightness", "output"),
     [
         ((128, 128, 0, 255), "four different numbers"),
         ((128, 160, -1, 255), "from 0 to 255"),

@@ -6,10 +6,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from foresight.envs.sokoban.rules import make
+from foresight.envs.sokoban.rules import Sokoban
 from foresight.insight.records import Player
 from foresight.nets.drc.drc import DRC
 from foresight.nets.lstm import LSTM
+from foresight.runs.architectures import architecture
 from tests.drawings import level, level_set
 
 BOARDS = (
@@ -21,7 +22,7 @@ BOARDS = (
 
 @lru_cache
 def small_env(view: str = "planes", **settings):
-    return make(level_set(*BOARDS), view=view, **settings)
+    return Sokoban.make(level_set(*BOARDS), view=view, **settings)
 
 
 def filled(build):
@@ -36,13 +37,13 @@ def filled(build):
 
 
 def small_drc(env, **settings):
-    settings = {"depth": 2, "ticks": 2, "features": 4, "hidden": 8} | settings
-    return filled(lambda: DRC("sokoban-cells", env.picture_shape, env.actions, jax.random.key(0), **settings))
+    settings = architecture("drc", env) | {"depth": 2, "ticks": 2, "features": 4, "hidden": 8} | settings
+    return filled(lambda: DRC(env.picture_shape, env.actions, jax.random.key(0), **settings))
 
 
 def small_lstm(env, **settings):
-    settings = {"depth": 2, "ticks": 2, "units": 5, "features": 3, "hidden": 8} | settings
-    return filled(lambda: LSTM("sokoban-cells", env.picture_shape, env.actions, jax.random.key(0), **settings))
+    settings = architecture("lstm", env) | {"depth": 2, "ticks": 2, "units": 5, "features": 3, "hidden": 8} | settings
+    return filled(lambda: LSTM(env.picture_shape, env.actions, jax.random.key(0), **settings))
 
 
 @lru_cache

@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from foresight.envs.sokoban.rules import make
+from foresight.envs.sokoban.rules import Sokoban
 from foresight.errors import ForesightError
 from foresight.insight.interventions import (
     Outcome,
@@ -63,7 +63,7 @@ def test_success_is_the_long_way_and_no_other():
 
 def test_a_box_takes_the_long_way_if_it_is_pushed_along_it():
     level = box_levels(1)[0]  # box at (3, 2), target at (3, 4)
-    env = make(level_set([level]))
+    env = Sokoban.make(level_set([level]))
     ways = {"long": [2, 3, 2, 4, 4, 2, 4, 1], "short": [3, 2, 4, 4]}
     taken = {}
     for name, actions in ways.items():
@@ -99,7 +99,7 @@ def test_random_vectors_have_the_lengths_of_the_probes():
 
 def test_an_intervention_plays_every_level_with_its_own_edit():
     levels = agent_levels(2)
-    env = make(level_set(levels), view="planes")
+    env = Sokoban.make(level_set(levels), view="planes")
     player = Player(small_drc(env, ticks=1), env)
     outcome = intervene(player, levels, PROBE, 1.0, batch=2, max_steps=3)
     assert outcome == Outcome(2, 0, 0)

@@ -20,6 +20,7 @@ from foresight.insight.probes import FitSettings, Probe, fit
 from foresight.insight.samples import samples_of
 from foresight.insight.ticks import score_by_tick
 from foresight.render.draw import draw
+from foresight.render.palette import SOKOBAN
 from tests.drawings import level
 from tests.insight.made import knowing, wandering
 
@@ -37,13 +38,13 @@ def plan_of(agent: dict, box: dict | None) -> Plan:
 
 
 def test_a_plan_is_written_beside_what_stands_on_each_square():
-    text = format_plan("sokoban", BOARD, plan_of({(1, 2): RIGHT, (1, 1): LEFT}, {(1, 2): RIGHT}))
+    text = format_plan(SOKOBAN, BOARD, plan_of({(1, 2): RIGHT, (1, 1): LEFT}, {(1, 2): RIGHT}))
     assert text.split("\n")[1] == "# @←$⇒. # "
-    assert format_plan("sokoban", BOARD, plan_of({(1, 2): UP}, None)).split("\n")[1] == "# @ $↑. # "
+    assert format_plan(SOKOBAN, BOARD, plan_of({(1, 2): UP}, None)).split("\n")[1] == "# @ $↑. # "
 
 
 def test_a_picture_shows_arrows_where_the_plan_has_directions_and_nothing_else():
-    picture = draw_plan("sokoban", BOARD, plan_of({(1, 1): DOWN}, {(1, 2): RIGHT}), 16)
+    picture = draw_plan(SOKOBAN, BOARD, plan_of({(1, 1): DOWN}, {(1, 2): RIGHT}), 16)
     plain = draw("sokoban", BOARD, 16)
     changed = np.any(picture != plain, axis=-1)
     assert np.all(picture[16:32, 16:32][arrow_mask(DOWN, 16)] == AGENT_COLOUR)

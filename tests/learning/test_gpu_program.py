@@ -9,9 +9,11 @@ from foresight.learning.settings import LearnSettings
 from foresight.learning.update import init_training, train
 from foresight.nets.drc import build as kernel
 from foresight.nets.drc.drc import DRC
+from foresight.runs.architectures import architecture
 from tests.envs.domains import DOMAINS
 
 ENV = DOMAINS["sokoban"]
+SIZES = {"depth": 2, "ticks": 1, "hidden": 8, "dtype": "bfloat16"}
 SETTINGS = LearnSettings(num_envs=4, unroll=5, minibatch=2)
 
 
@@ -20,7 +22,16 @@ def program():
     """The text of an iteration of training with several seeds."""
 
     def begin(seed):
-        net = DRC("sokoban", ENV.picture_shape, ENV.actions, seed, depth=2, ticks=1, hidden=8, dtype="bfloat16")
+        net = DRC(
+            ENV.picture_shape,
+            ENV.actions,
+            seed,
+            **architecture("drc", ENV),
+            depth=2,
+            ticks=1,
+            hidden=8,
+            dtype="bfloat16",
+        )
         return init_training(ENV, net, SETTINGS, seed)
 
     with pytest.MonkeyPatch.context() as patch:

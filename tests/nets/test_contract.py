@@ -1,6 +1,7 @@
 """What holds for every network."""
 
 from functools import cache
+from types import SimpleNamespace
 
 import equinox as eqx
 import jax
@@ -11,7 +12,7 @@ import pytest
 from foresight.bench.programs import uneventful
 from foresight.errors import ForesightError
 from foresight.nets import KINDS, make, settings_of
-from foresight.nets.net import reset_where
+from foresight.nets.check import check_net
 from foresight.types import Trajectory
 from tests.nets.small import ACTIONS, PICTURE, STARTS, STEPS, pictures, shapes, small, unrolled
 
@@ -54,22 +55,8 @@ def test_every_network_has_a_small_version_here():
 
 
 @EVERY
-def test_a_network_holds_float_arrays_and_static_settings_only(kind):
-    assert all(eqx.is_inexact_array(leaf) for leaf in jax.tree.leaves(network(kind)))
-    assert {leaf.dtype for leaf in jax.tree.leaves(network(kind))} == {jnp.dtype("float32")}
-
-
-@EVERY
-def test_stepping_one_by_one_equals_unrolling_also_across_episode_starts(kind):
-    net, memory, steps = network(kind), network(kind).initial_memory(), []
-    step = jax.jit(lambda net, memory, start, frame: net(reset_where(start, net.initial_memory(), memory), frame))
-    for frame, start in zip(FRAMES, STARTS, strict=True):
-        logits, value, memory = step(net, memory, start, frame)
-        steps.append((logits, value))
-    logits, values, last = result(kind)
-    np.testing.assert_allclose(logits, jnp.stack([logits for logits, _ in steps]), rtol=1e-5, atol=1e-5)
-    np.testing.assert_allclose(values, jnp.stack([value for _, value in steps]), rtol=1e-5, atol=1e-5)
-    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5), last, memory)
+def test_a_network_passes_the_check_that_users_have_for_theirs(kind):
+    check_net(network(kind), SimpleNamespace(picture_shape=PICTURE, actions=ACTIONS))
 
 
 @EVERY
@@ -193,11 +180,9 @@ def test_gradients_in_bfloat16_are_added_up_in_float32(kind):
 
 def test_an_unknown_network_or_setting_is_refused_with_those_that_exist(new_key):
     with pytest.raises(ForesightError, match="drc, lstm"):
-        make("transformer", "boxworld", PICTURE, 4, new_key())
-    with pytest.raises(ForesightError, match="no setting 'widht'; there are: depth, ticks, features"):
-        make("drc", "boxworld", PICTURE, 4, new_key(), widht=3)
-    with pytest.raises(ForesightError, match="no encoder is known for the domain 'chess'"):
-        make("drc", "chess", PICTURE, 4, new_key())
+        make("transformer", PICTURE, 4, new_key())
+    with pytest.raises(ForesightError, match="no setting 'widht'; there are: encoder, depth, ticks, features"):
+        make("drc", PICTURE, 4, new_key(), widht=3)
 
 
 @pytest.mark.parametrize(
@@ -209,19 +194,22 @@ def test_an_unknown_network_or_setting_is_refused_with_those_that_exist(new_key)
         ("lstm", {"depth": -1}, "depth is -1; LSTM needs at least 1"),
         ("cnn", {"hidden": 0, "domain": "gridworld"}, "hidden is 0; CNN needs at least 1"),
         ("resnet", {"features": 0}, "features is 0; ResNet needs at least 1"),
-        ("resnet", {"as_counted": True}, "no ResNet as counted is known for the domain 'boxworld'; .* for: sokoban"),
         ("vin", {"depth": 0}, "depth is 0; VIN needs at least 1"),
         ("vin", {"channels": 0}, "channels is 0; VIN needs at least 1"),
         ("vin", {"reward_channels": -2}, "reward_channels is -2; VIN needs at least 1"),
         ("vin", {"gamma": 2.0}, "gamma is 2.0; VIN needs a number from 0 to 1"),
-        ("vin", {"features": 8, "domain": "gridworld"}, "VIN on gridworld has no encoder and no learned attention"),
+        (
+            "vin",
+            {"features": 8, "domain": "gridworld"},
+            "VIN with encoded=false has no encoder and no learned attention",
+        ),
         ("atreec", {"depth": 0}, "depth is 0; ATreeC needs at least 1"),
         ("atreec", {"embedding": 0}, "embedding is 0; ATreeC needs at least 1"),
         ("atreec", {"td_lambda": 3}, "td_lambda is 3; ATreeC needs a number from 0 to 1"),
         ("i2a", {"units": 0}, "units is 0; I2A needs at least 1"),
         ("i2a", {"channels": ()}, r"not channels of \(\) and"),
         ("i2a", {"model_blocks": -1}, "not .* model_blocks of -1"),
-        ("i2a", {"domain": "chess"}, "no I2A is known for the domain 'chess'"),
+        ("i2a", {"cell": 4}, "cells of 4 pixels do not divide a picture"),
         ("drc", {"backend": "gpu"}, "the recurrent core is 'auto', 'cuda' or 'xla', not 'gpu'"),
         ("drc", {"form": "fourier"}, "no form of convolution is called 'fourier'"),
         ("resnet", {"dtype": "int8"}, "networks do not compute in 'int8'"),

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from foresight.envs import make
-from foresight.nets.encoders import ENCODERS, Encoder, Plan, centre
+from foresight.nets.encoders import Encoder, Plan, centre
 from foresight.nets.layers import convolve_natively
 from foresight.nets.mosaics import Span, convolve_mosaic, narrowest
+from foresight.runs.architectures import ENCODERS
 from foresight.types import Mosaic, Tiles, painted
 from tests.envs.domains import DOMAINS, LEVELS
 

@@ -201,5 +201,5 @@ def test_a_new_run_starts_from_weights_seed_by_seed_or_all_from_one(tmp_path, co
 
 
 def test_three_agents_are_not_shared_out_among_two_seeds(tmp_path):
-    with pytest.raises(ForesightError, match=r"holds 3 agents: .*--seeds 3"):
+    with pytest.raises(ForesightError, match=r"holds 3 agents: .*`seeds` 3"):
         for_seeds({"a": np.zeros((3, 2))}, 3, 2, tmp_path)

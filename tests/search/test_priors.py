@@ -3,7 +3,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from foresight.envs.sokoban.rules import make
+from foresight.envs.sokoban.rules import Sokoban
 from foresight.errors import ForesightError
 from foresight.search.levin import LevinSettings, levin
 from foresight.search.priors import CarriedPrior, ResetPrior
@@ -15,7 +15,7 @@ from tests.search.boards import EASY
 
 @pytest.fixture(scope="module")
 def player():
-    env = make(level_set(EASY), view="planes")
+    env = Sokoban.make(level_set(EASY), view="planes")
     return Linear(env.picture_shape, env.actions, jax.random.key(1)), env
 
 

@@ -3,7 +3,7 @@ import jax
 import numpy as np
 import pytest
 
-from foresight.envs.sokoban.rules import make
+from foresight.envs.sokoban.rules import Sokoban
 from foresight.errors import ForesightError
 from foresight.runs.agents import Agent
 from foresight.search import solve as module
@@ -19,7 +19,7 @@ TEXT = "#####\n#@$.#\n#####"
 
 @pytest.fixture(scope="module")
 def agent():
-    env = make(level_set(level(*["#######"] * 2, "#@$.  #", *["#######"] * 3)), view="planes")
+    env = Sokoban.make(level_set(level(*["#######"] * 2, "#@$.  #", *["#######"] * 3)), view="planes")
     net = Linear(env.picture_shape, env.actions, jax.random.key(0))
     return Agent(eqx.tree_at(lambda net: net.weights, net, 0.1 * net.weights), env, None, 0, 0, None)
 

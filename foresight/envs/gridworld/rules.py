@@ -12,6 +12,7 @@ from foresight.envs.env import Env, Transition
 from foresight.envs.fast_random import below, between
 from foresight.envs.gridworld.barriers import Squares, are_parted, pack_rows, union_of_rows, unpack_rows
 from foresight.errors import ForesightError
+from foresight.render.palette import GRIDWORLD, Palette
 from foresight.types import Mosaic, Tiles
 
 FREE, OBSTACLE, GOAL, PLAYER = range(4)  # the codes of an observation
@@ -34,6 +35,7 @@ class Gridworld(Env):
     """The rules, and levels drawn afresh for every episode."""
 
     name: ClassVar[str] = "gridworld"
+    palette: ClassVar[Palette] = GRIDWORLD
     costly_reset: ClassVar[bool] = True
 
     size: int = eqx.field(static=True, default=32)

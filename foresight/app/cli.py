@@ -3,10 +3,16 @@
 import importlib
 import os
 import sys
+import traceback
 from collections.abc import Sequence
+from pathlib import Path
 
 from foresight import __version__
-from foresight.errors import ForesightError, is_out_of_memory
+from foresight.errors import ForesightError, is_out_of_memory, unknown
+
+DEBUG = "--debug"
+HOW_TO_REPORT = "this is a bug in foresight: please report it with what the same command says with --debug"
+LONGEST_LINE = 500  # characters of a message that is not ours
 
 # Each subcommand is a module foresight.app.<name> with `main(arguments)`, imported only when it is called.
 COMMANDS = {
@@ -19,39 +25,54 @@ COMMANDS = {
     "play": "play a domain yourself in the terminal",
     "params": "the paper's table of parameter counts beside ours",
     "bench": "measure speed on this machine",
+    "completion": "print what lets a shell complete these commands",
 }
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line and exit with its status: 0 done, 2 unusable input, 130 interrupted."""
+    """Run the command line and exit with its status: 0 done, 1 a bug of ours, 2 unusable input, 130 interrupted."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
+    debug = DEBUG in arguments
     try:
         try:
-            sys.exit(run(arguments))
+            sys.exit(run([word for word in arguments if word != DEBUG]))
         finally:
-            flush_output()  # while a failure can still be told
-    except ForesightError as error:
-        print(f"foresight: {error}", file=sys.stderr)
-        sys.exit(2)
+            flush_output()  # while a failure can still be reported
     except KeyboardInterrupt:
         sys.exit(130)
     except BrokenPipeError:  # the reader of our output has gone, as with `| head`
         drop_output()
         sys.exit(0)
-    except OSError as error:
-        if can_write_output():  # then it came from elsewhere, and we do not know from where
-            raise
+    except Exception as error:  # the one place where all others end
+        if debug:
+            traceback.print_exc()
+        message, status = explain(error)
+        print(f"foresight: {message}", file=sys.stderr)
+        sys.exit(status)
+
+
+def explain(error: Exception) -> tuple[str, int]:
+    """An error in one line, and the status to exit with: 2 where the user can act on it, 1 where it is a bug."""
+    if isinstance(error, ForesightError):
+        return str(error), 2
+    if is_out_of_memory(error):
+        return "out of memory: less at a time (--num-envs, --seeds, --minibatch, --batch) needs less", 2
+    if isinstance(error, OSError) and not can_write_output():
         drop_output()
-        print(f"foresight: cannot write standard output: {error.strerror or error}", file=sys.stderr)
-        sys.exit(2)
-    except (MemoryError, RuntimeError) as error:  # of which jax's are
-        if not is_out_of_memory(error):
-            raise
-        print(
-            "foresight: out of memory: less at a time (--num-envs, --seeds, --minibatch, --batch) needs less",
-            file=sys.stderr,
-        )
-        sys.exit(2)
+        return f"cannot write standard output: {error.strerror or error}", 2
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"cannot use {one_line(str(error.filename))}: {error.strerror or error}", 2
+    where = traceback.extract_tb(error.__traceback__)[-1]
+    place = f"{Path(where.filename).name}, line {where.lineno}"
+    said = one_line(str(error)) or "no message"
+    return f"unexpected {type(error).__name__} in {place}: {said}; {HOW_TO_REPORT}", 1
+
+
+def one_line(text: str) -> str:
+    """A text as one line that can be shown: not too long, nothing that a terminal would act on."""
+    shown = "".join(letter if letter.isprintable() else " " for letter in text)
+    shown = " ".join(shown.split())
+    return shown if len(shown) <= LONGEST_LINE else f"{shown[:LONGEST_LINE]} ..."
 
 
 def flush_output() -> None:
@@ -84,7 +105,7 @@ def run(arguments: list[str]) -> int | None:
         return 0
     command, rest = arguments[0], arguments[1:]
     if command not in COMMANDS:
-        raise ForesightError(f"unknown command '{command}'; there are: {', '.join(COMMANDS)}")
+        raise unknown("command", command, COMMANDS)
     return importlib.import_module(f"foresight.app.{command}").main(rest)
 
 
@@ -100,7 +121,8 @@ def usage() -> str:
             "commands:",
             *lines,
             "",
-            "`foresight COMMAND --help` explains a command and gives an example.",
+            "`foresight COMMAND --help` explains a command and gives an example; with --debug, any command shows the",
+            "traceback of an unexpected error.",
             "example: foresight levels show builtin/test 0",
         ]
     )

@@ -3,11 +3,10 @@
 import inspect
 from typing import Any
 
-import tyro
-
 from foresight.app.levels_make import Dedupe, Fetch, Generate, Import, Subset
 from foresight.app.levels_report import Info, List, Overlap, Show
-from foresight.errors import ForesightError
+from foresight.app.parse import parse_options
+from foresight.errors import unknown
 
 COMMANDS: dict[str, Any] = {
     "import": Import,
@@ -29,10 +28,10 @@ def main(arguments: list[str]) -> int | None:
         return 0
     name, rest = arguments[0], arguments[1:]
     if name not in COMMANDS:
-        raise ForesightError(f"unknown command 'levels {name}'; there are: {', '.join(COMMANDS)}")
+        raise unknown("command of levels", name, COMMANDS)
     command = COMMANDS[name]
     description = f"{inspect.getdoc(command)}\n\nexample: {command.example}"
-    return tyro.cli(command, args=rest, prog=f"foresight levels {name}", description=description).run()
+    return parse_options(command, rest, f"foresight levels {name}", description).run()
 
 
 def usage() -> str:

@@ -7,9 +7,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-import tyro
-from tyro.conf import FlagCreatePairsOff, OmitArgPrefixes
+from tyro.conf import FlagCreatePairsOff
 
+from foresight.app.parse import parse_options
 from foresight.app.progress import TrainingProgress
 from foresight.errors import ForesightError, MissingExtra
 from foresight.runs.config import DeviceSettings, Domain, RunConfig, from_json
@@ -98,14 +98,7 @@ def refuse_a_run_in_use(arguments: list[str]) -> None:
 def parse(arguments: list[str]) -> Train:
     """The settings of a run: flags, over the settings they start from."""
     defaults = starting_point(arguments)
-    options = tyro.cli(
-        Train,
-        args=arguments,
-        default=Train(defaults),
-        prog="foresight train",
-        description=EXAMPLES,
-        config=(OmitArgPrefixes,),
-    )
+    options = parse_options(Train, arguments, "foresight train", EXAMPLES, Train(defaults))
     settings = options.settings
     if settings.domain != defaults.domain and arguments[0] != settings.domain:
         raise ForesightError(f"give the domain first: foresight train {settings.domain} ...")

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
-import tyro
 from tyro.conf import FlagCreatePairsOff, Positional, arg
 
 from foresight.app.checks import check_count
+from foresight.app.parse import parse_options
 from foresight.errors import ForesightError
 
 if TYPE_CHECKING:
@@ -49,13 +49,13 @@ class Watch:
     """do not play in the terminal"""
 
     def __post_init__(self) -> None:
-        check_count("cap", self.max_steps)
+        check_count("max-steps", self.max_steps)
         check_count("think", self.think, least=0)
 
 
 def main(arguments: list[str]) -> None:
     """Play, show, and write the animation."""
-    options = tyro.cli(Watch, args=arguments, prog="foresight watch", description=EXAMPLE)
+    options = parse_options(Watch, arguments, "foresight watch", EXAMPLE)
     import jax
 
     from foresight.evaluation.replay import replay

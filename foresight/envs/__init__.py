@@ -5,7 +5,7 @@ from importlib import import_module
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
-from foresight.errors import ForesightError
+from foresight.errors import ForesightError, unknown
 
 if TYPE_CHECKING:
     from foresight.envs.env import Env
@@ -22,13 +22,13 @@ DOMAINS = {
 def make(name: str, **settings: Any) -> "Env":
     """Build a domain, as `make("sokoban", levels="builtin/test")` or `make("gridworld", size=16)`."""
     if name not in DOMAINS:
-        raise ForesightError(f"unknown domain '{name}'; there are: {', '.join(DOMAINS)}")
+        raise unknown("domain", name, DOMAINS)
     module, builder = DOMAINS[name]
     build = getattr(import_module(f"foresight.envs.{module}.rules"), builder)
     known = inspect.signature(build).parameters
     for setting in settings:
         if setting not in known:
-            raise ForesightError(f"{name} has no setting '{setting}'; there are: {', '.join(known)}")
+            raise unknown(f"setting of {name}", setting, known)
         check_kind(f"{name}'s setting '{setting}'", settings[setting], known[setting].default)
     return build(**settings)
 

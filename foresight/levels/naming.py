@@ -4,6 +4,7 @@ import importlib.resources
 import os
 from pathlib import Path
 
+from foresight.errors import did_you_mean
 from foresight.levels.cells import LevelError
 from foresight.levels.packed import SUFFIX, is_packed, read_set
 from foresight.levels.published import BOXOBAN
@@ -46,7 +47,8 @@ def find_set(name: str | Path) -> Path:
                 f" levels; or take a built-in set, such as --levels {BUILTIN}train or --levels {BUILTIN}test"
             )
         raise LevelError(
-            f"no level set '{name}': expected a packed file, a text file, folder or archive of levels,"
+            f"no level set '{name}'{did_you_mean(str(name), named)}: expected a packed file, a text file, folder or"
+            " archive of levels,"
             f" or one of {', '.join(named) or 'the built-in sets'} (see `foresight levels list`)"
         )
     return named[str(name)]

@@ -12,7 +12,7 @@ import numpy as np
 
 from foresight.envs.env import Env
 from foresight.envs.host import HostEnv
-from foresight.errors import ForesightError
+from foresight.errors import ForesightError, did_you_mean
 from foresight.storage.arrays import Arrays, encode, fill, name_leaves, to_arrays
 from foresight.runs.build import build_any, net_shape
 from foresight.runs.config import RunConfig, from_json
@@ -60,7 +60,8 @@ def find_model(model: str | Path) -> Path:
     if str(model) in shipped_names():
         return SHIPPED / f"{model}{SUFFIX}"
     shipped = f", or the name of a shipped agent: {', '.join(shipped_names())}" if shipped_names() else ""
-    raise ForesightError(f"there is no '{model}': expected a run folder, a checkpoint folder, a {SUFFIX} file{shipped}")
+    meant = did_you_mean(str(model), shipped_names())
+    raise ForesightError(f"there is no '{model}'{meant}: expected a run folder, a checkpoint folder, a {SUFFIX} file{shipped}")
 
 
 def load_agents(model: str | Path, levels: str | None = None, best: bool = False) -> list[Agent]:

@@ -199,7 +199,7 @@ def assignments(pairs: tuple[str, ...], flag: str) -> dict[str, Any]:
             raise ForesightError(f"--{flag} {pair}: expected NAME=VALUE")
         try:
             value = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             value = text
         values[name.replace("-", "_")] = tuple(value) if isinstance(value, list) else value
     return values

@@ -3,9 +3,9 @@
 from dataclasses import replace
 from typing import get_args
 
-from foresight.errors import ForesightError
-from foresight.runs.config import Domain, EnvSettings, Kind, NetSettings, RunConfig
+from foresight.errors import unknown
 from foresight.learning.settings import LearnSettings
+from foresight.runs.config import Domain, EnvSettings, Kind, NetSettings, RunConfig
 
 
 def default() -> RunConfig:
@@ -86,10 +86,10 @@ HOST_CHUNK = 10_000  # steps between two looks: nothing is gained by longer call
 def preset(name: str, domain: str | None = None, net: str | None = None) -> RunConfig:
     """The settings called `name`; what they say of another domain or network than the one wanted is skipped."""
     if name not in PRESETS:
-        raise ForesightError(f"no preset is called '{name}'; there are: {', '.join(PRESETS)}")
+        raise unknown("preset", name, PRESETS)
     for what, wanted, known in (("domain", domain, get_args(Domain)), ("network", net, get_args(Kind))):
         if wanted is not None and wanted not in known:
-            raise ForesightError(f"there is no {what} '{wanted}'; there are: {', '.join(known)}")
+            raise unknown(what, wanted, known)
     chosen = PRESETS[name]()
     if domain not in (None, chosen.domain):
         env = EnvSettings(levels="", max_episode_steps=CAPS.get(domain, chosen.env.max_episode_steps))

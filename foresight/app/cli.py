@@ -28,6 +28,8 @@ COMMANDS = {
     "completion": "print what lets a shell complete these commands",
 }
 
+COMPUTING = ("train", "evaluate", "watch", "play", "bench", "solve", "probe")  # commands that compile programs
+
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit with its status: 0 done, 1 a bug of ours, 2 unusable input, 130 interrupted."""
@@ -106,7 +108,21 @@ def run(arguments: list[str]) -> int | None:
     command, rest = arguments[0], arguments[1:]
     if command not in COMMANDS:
         raise unknown("command", command, COMMANDS)
+    if command in COMPUTING:
+        prepare()
     return importlib.import_module(f"foresight.app.{command}").main(rest)
+
+
+def prepare() -> None:
+    """Before jax is imported: keep what it compiles, and warn where it leaves a GPU idle."""
+    from foresight.app.accelerator import idle_gpu_warning, silence_jax
+    from foresight.storage.cache import keep_compiled_programs
+
+    keep_compiled_programs()
+    warning = idle_gpu_warning(os.environ)
+    if warning:
+        print(f"foresight: {warning}", file=sys.stderr)
+        silence_jax()
 
 
 def usage() -> str:

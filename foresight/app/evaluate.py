@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from tyro.conf import FlagCreatePairsOff, Positional, arg
 
+from foresight.app.activity import working
 from foresight.app.checks import check_count
 from foresight.app.parse import parse_options
 from foresight.app.progress import counting_bar
@@ -82,14 +83,15 @@ class Evaluate:
 def main(arguments: list[str]) -> None:
     """Evaluate and report."""
     options = parse_options(Evaluate, arguments, "foresight evaluate", EXAMPLES)
-    from foresight.runs.agents import load_agents
-    from foresight.runs.evaluate import check_moves, default_max_steps, level_count
-    from foresight.runs.level_records import Pass, check_out, write_level_records
+    with working("loading"):
+        from foresight.runs.agents import load_agents
+        from foresight.runs.evaluate import check_moves, default_max_steps, level_count
+        from foresight.runs.level_records import Pass, check_out, write_level_records
 
-    if options.out:
-        check_out(options.out)
-    thinking = options.thinking
-    agents = load_agents(options.model, options.levels, options.best)
+        if options.out:
+            check_out(options.out)
+        thinking = options.thinking
+        agents = load_agents(options.model, options.levels, options.best)
     levels, rows, passes = level_count(agents[0], options.limit), [], []
     check_moves(levels, options.max_steps or default_max_steps(agents[0]))
     if not options.json:

@@ -1,7 +1,6 @@
 """What a user calls a level set: a packed file, a text source, a built-in name or a cached one."""
 
 import importlib.resources
-import os
 from pathlib import Path
 
 from foresight.errors import did_you_mean
@@ -10,6 +9,7 @@ from foresight.levels.packed import SUFFIX, is_packed, read_set
 from foresight.levels.published import BOXOBAN
 from foresight.levels.sets import LevelSet
 from foresight.levels.sources import exists, one_set, read_source
+from foresight.storage.cache import cache_folder
 
 BUILTIN = "builtin/"
 
@@ -19,18 +19,10 @@ def builtin_folder() -> Path:
     return Path(str(importlib.resources.files("foresight.levels"))) / "builtin"
 
 
-def cache_folder() -> Path:
-    """Where downloaded sets are kept: FORESIGHT_CACHE, or the user's cache folder."""
-    chosen = os.environ.get("FORESIGHT_CACHE")
-    if chosen:
-        return Path(chosen) / "levels"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "foresight" / "levels"
-
-
 def named_sets() -> dict[str, Path]:
     """Every name that `open_set` knows, with its packed file."""
     shipped = {f"{BUILTIN}{path.stem}": path for path in sorted(builtin_folder().glob(f"*{SUFFIX}"))}
-    cached = {path.stem: path for path in sorted(cache_folder().glob(f"*{SUFFIX}"))}
+    cached = {path.stem: path for path in sorted(cache_folder("levels").glob(f"*{SUFFIX}"))}
     return shipped | cached
 
 

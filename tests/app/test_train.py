@@ -67,7 +67,7 @@ def test_a_flag_is_found_in_both_spellings_and_the_last_one_counts():
     [
         (["chess"], "no domain 'chess'; there are: sokoban, boxworld"),
         (["--net", "perceptron"], "no network 'perceptron'; there are: drc, lstm"),
-        (["--preset", "best"], "no preset is called 'best'; there are: default, paper, quick, a3c"),
+        (["--preset", "best"], "there is no preset 'best'; there are: default, paper, quick, a3c"),
         (["--num-envs", "7"], "--num-envs .7. must be a multiple of --minibatch"),
         (["--steps", "0"], "--steps must be a number of at least 1"),
         (["--steps", "nan"], "--steps must be a number of at least 1"),
@@ -212,7 +212,7 @@ def test_tensorboard_or_wandb_that_is_missing_is_said_at_once(tmp_path, capsys, 
     monkeypatch.setattr("foresight.app.train.find_spec", lambda package: None)
     for flag in ("tensorboard", "wandb"):
         assert status_of(["train", "--out", str(tmp_path / "run"), f"--{flag}"]) == 2
-        assert f"pip install 'foresight[{flag}]'" in capsys.readouterr().err
+        assert f"pip install 'foresight-drc[{flag}]'" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
 
 
@@ -263,13 +263,13 @@ def test_without_a_terminal_a_line_now_and_then_is_said(capsys):
     lines = []
     with TrainingProgress("a run", 2000, 2, lines.append) as progress:
         begun = time.monotonic()
-        for second in (1, 29, 31, 40, 62):
+        for second in (1, 2, 4, 29, 31, 40, 62):
             progress.show(RECORD, begun + second)
-    assert len(lines) == 2
+    assert len(lines) == 4, "often in the first half minute, then every half minute"
     assert lines[0].startswith("1,000 of 2,000 steps")
     with TrainingProgress("a run", 2000, 2, lines.append, quiet=True) as progress:
         progress.show(RECORD, begun + 100)
-    assert len(lines) == 2
+    assert len(lines) == 4
     assert capsys.readouterr().out == ""
 
 
@@ -303,3 +303,10 @@ def wait_for(condition, seconds: float = 120.0) -> None:
     while not condition():
         assert time.monotonic() < end, "waited too long"
         time.sleep(0.05)
+
+
+@pytest.mark.parametrize(("more", "dtype"), [((), "float32"), (("--dtype", "bfloat16"), "bfloat16")])
+def test_on_a_cpu_a_new_run_computes_in_float32_unless_asked(more, dtype, levels, tmp_path):
+    assert status_of(arguments(levels, tmp_path / "run", *more)) == 0
+    assert json.loads((tmp_path / "run" / "config.json").read_text())["net"]["dtype"] == dtype
+    assert status_of(["train", "--out", str(tmp_path / "run")]) == 0, "what has begun is resumed as it was"

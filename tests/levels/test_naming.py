@@ -85,7 +85,7 @@ def test_a_published_set_that_is_not_here_is_refused_with_where_to_get_it(name):
 def test_the_cache_folder_follows_the_users_settings(monkeypatch):
     monkeypatch.delenv("FORESIGHT_CACHE")
     monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
-    assert names.cache_folder() == Path("/somewhere/foresight/levels")
+    assert names.cache_folder("levels") == Path("/somewhere/foresight/levels")
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", "/home/someone")
-    assert names.cache_folder() == Path("/home/someone/.cache/foresight/levels")
+    assert names.cache_folder("levels") == Path("/home/someone/.cache/foresight/levels")

@@ -36,9 +36,9 @@ BOUNDS = {  # of an option by its field's name, least and most; what is not name
 def check_count(option: str, value: int | None, least: int = 1, most: float = MOST) -> None:
     """Reject a number that is too small, or too large to count with; None is one that was not given."""
     if value is not None and value < least:
-        raise ForesightError(f"--{option} must be at least {least}, not {shown(value)}")
+        raise ForesightError(f"--{option.replace('_', '-')} must be at least {least}, not {shown(value)}")
     if value is not None and value > most:
-        raise ForesightError(f"--{option} must be at most {shown(most)}, not {shown(value)}")
+        raise ForesightError(f"--{option.replace('_', '-')} must be at most {shown(most)}, not {shown(value)}")
 
 
 def check_numbers(record: Any) -> None:
@@ -56,7 +56,7 @@ def check_number(name: str, number: float) -> None:
     """Reject a number out of the bounds of its name."""
     option = name.replace("_", "-")
     if math.isnan(number):
-        raise ForesightError(f"--{option} must be a number, not {number}")
+        raise ForesightError(f"--{option.replace('_', '-')} must be a number, not {number}")
     if name in BOUNDS:
         check_count(option, number, *BOUNDS[name])
     elif isinstance(number, int):

@@ -49,20 +49,27 @@ def optimiser(settings: LearnSettings) -> optax.GradientTransformation:
 def learning_rate(settings: LearnSettings) -> optax.Schedule:
     """The learning rate as a function of gradient steps taken: it stays for a while, then falls."""
     steps = annealing_steps(settings)
+    if steps is None:
+        return optax.constant_schedule(settings.learning_rate)
     held = round(settings.anneal_hold * steps)
     first, last = settings.learning_rate, settings.final_learning_rate
     falling = optax.polynomial_schedule(first, last, settings.anneal_power, max(1, steps - held), transition_begin=held)
     return lambda count: jnp.clip(falling(count), min(first, last), max(first, last))  # rounding may go beyond the end
 
 
-def annealing_steps(settings: LearnSettings) -> int:
-    """`anneal_steps`, in gradient steps."""
+def annealing_steps(settings: LearnSettings) -> int | None:
+    """`anneal_steps`, in gradient steps; None where nothing falls."""
+    if settings.anneal_steps is None:
+        return None
     return max(1, round(settings.anneal_steps / (settings.minibatch * settings.unroll)))
 
 
 def left_after(settings: LearnSettings, gradient_steps: Array) -> Array:
     """The share of entropy weight and logit L2 weight that is left after so many gradient steps."""
-    return settings.regularisation_decay ** jnp.minimum(1.0, gradient_steps / annealing_steps(settings))
+    steps = annealing_steps(settings)
+    if steps is None:
+        return jnp.ones(())
+    return settings.regularisation_decay ** jnp.minimum(1.0, gradient_steps / steps)
 
 
 def init_training(env: Env, net: Net, settings: LearnSettings, key: Array) -> TrainState:

@@ -113,7 +113,9 @@ class RunConfig:
     @property
     def schedule(self) -> LearnSettings:
         """The learning settings with the length of the run filled in."""
-        return dataclasses.replace(self.learn, anneal_steps=self.learn.anneal_steps or float(self.whole_steps))
+        if self.learn.anneal_steps is not None:
+            return self.learn
+        return dataclasses.replace(self.learn, anneal_steps=float(self.whole_steps))
 
     @property
     def whole_steps(self) -> int:

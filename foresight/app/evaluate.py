@@ -133,7 +133,7 @@ def about(agent: "Agent", options: Evaluate) -> dict[str, Any]:
         "domain": agent.config.domain,
         "set": agent.levels,
         "trained_steps": agent.frames,
-        "cap": options.max_steps or default_max_steps(agent),
+        "max_steps": options.max_steps or default_max_steps(agent),
         "greedy": not options.sample,
         "play_seed": options.seed,
     }

@@ -38,6 +38,12 @@ def widen(levels: LevelSet, height: int, width: int, boxes: int) -> LevelSet:
     return replace(levels, height=height, width=width, boxes=boxes, records=records)
 
 
+def crop(cells: np.ndarray) -> np.ndarray:
+    """A board [H, W] without the walls around it, except for the one row or column that encloses it on each side."""
+    rows, columns = np.nonzero(cells != WALL)
+    return cells[max(rows.min() - 1, 0) : rows.max() + 2, max(columns.min() - 1, 0) : columns.max() + 2]
+
+
 def take(levels: LevelSet, indices: np.ndarray, name: str, change: str) -> LevelSet:
     """The levels at `indices`, in that order; `change` says in words how they were chosen."""
     return replace(levels, name=name, source=f"{levels.source}; {change}", records=levels.records[indices])

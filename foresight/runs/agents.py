@@ -21,7 +21,8 @@ from foresight.runs.weights import Weights, load_weights
 from foresight.storage.files import write_whole
 from foresight.learning.update import TrainState
 from foresight.levels import LevelError
-from foresight.levels.naming import find_set
+from foresight.levels.naming import find_set, open_set
+from foresight.levels.operations import widen
 from foresight.nets.net import Net
 
 SUFFIX = ".safetensors"
@@ -76,8 +77,7 @@ def load_agents(model: str | Path, levels: str | None = None, best: bool = False
         raise ForesightError(f"{model} plays {config.domain}, which makes its own levels: --levels is for sokoban")
     if config.domain == "sokoban":
         levels = levels or usual_levels(path, config)
-    env = build_any(config, levels)
-    check_boards(model, weights, config, env, levels)
+    env = fitted(model, weights, config, build_any(config, levels), levels)
     return [agent_of_seed(weights, config, env, index)._replace(levels=levels) for index in range(config.seeds)]
 
 
@@ -99,19 +99,23 @@ def config_of(weights: Weights) -> RunConfig:
     return from_json(RunConfig, weights.config, f"{weights.source}: config")
 
 
-def check_boards(
+def fitted(
     model: str | Path, weights: Weights, config: RunConfig, env: Env | HostEnv, levels: str | None
-) -> None:
-    """Reject Sokoban levels of another size than the network is made for; some networks play boards of any size."""
+) -> Env | HostEnv:
+    """The domain on boards of the size that the network is made for: smaller Sokoban boards are filled up with walls."""
     if config.domain != "sokoban" or is_made_for(weights, config, env):
-        return
+        return env
     sides = (side for side in SIDES if is_made_for(weights, config, replace(env, height=side, width=side)))
     side = next(sides, None)
-    if side is not None:  # otherwise it does not fit for another reason, which is reported when it is filled
+    if side is None:  # it does not fit for another reason, which is reported when it is filled
+        return env
+    if max(env.height, env.width) > side:
         raise ForesightError(
-            f"{model} plays boards of {side}x{side}, and those of {levels} are {env.height}x{env.width}: "
+            f"{model} plays boards of up to {side}x{side}, and those of {levels} are {env.height}x{env.width}: "
             "give --levels of its size"
         )
+    boards = open_set(levels)
+    return build_any(config, widen(boards, side, side, boards.boxes))
 
 
 def is_made_for(weights: Weights, config: RunConfig, env: Env | HostEnv) -> bool:

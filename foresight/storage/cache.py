@@ -9,7 +9,7 @@ SWITCH = "FORESIGHT_COMPILATION_CACHE"  # `off`: compiled programs are not kept
 
 
 def cache_folder(kind: str, environment: Mapping[str, str] = os.environ) -> Path:
-    """Where `levels`, `agents` or `xla` (compiled programs) are kept: in FORESIGHT_CACHE, or the user's cache folder."""
+    """Where `levels`, `agents` or `xla` (compiled programs) are: in FORESIGHT_CACHE, or the user's cache folder."""
     chosen = environment.get("FORESIGHT_CACHE")
     if chosen:
         return Path(chosen) / kind

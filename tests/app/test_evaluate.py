@@ -113,9 +113,9 @@ def test_sampled_play_depends_on_the_seed_and_greedy_play_does_not(model, tmp_pa
         (["--greedy", "--sample"], "--greedy and --sample exclude each other"),
         (["--think", "some"], "--think some: expected numbers such as 4"),
         (["--think", "-1"], "--think"),
-        (["--think", ""], "--think : expected numbers"),
+        (["--think", ""], "--think is empty: expected a value"),
         (["--think", "9" * 20], f"--think must be at most 2147483647, not {'9' * 20}"),
-        (["--think", "9" * 5000], "--think 999"),
+        (["--think", "9" * 5000], "--think is too long: 5,000 characters"),
         (["--max-steps", "99999999999"], "--max-steps must be at most 2147483647, not 99999999999"),
         (
             ["--max-steps", "2147483647"],

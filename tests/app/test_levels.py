@@ -189,7 +189,7 @@ def test_subset_takes_the_first_levels_or_draws_by_seed(output):
 
 def test_a_subset_that_is_too_large_or_a_negative_seed_is_refused(error):
     assert "expected a count from 1 to that, got 99" in error("subset", "small.txt", "x.levels", "--count", 99)
-    assert "--seed -1, expected 0 or more" in error("subset", "small.txt", "x.levels", "--count", 1, "--seed", -1)
+    assert "--seed must be at least 0, not -1" in error("subset", "small.txt", "x.levels", "--count", 1, "--seed", -1)
 
 
 def test_dedupe_drops_repeats(output, here):

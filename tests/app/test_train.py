@@ -90,7 +90,7 @@ def test_settings_that_cannot_be_are_refused_by_name(words, message):
     [
         (["--levels", "nowhere"], "no level set 'nowhere'"),
         (["--env", "view=upside-down"], "unknown view 'upside-down'"),
-        (["--env", "gravity=1"], "no setting 'gravity'"),
+        (["--env", "gravity=1"], "no setting of sokoban 'gravity'"),
         (["--net-set", "wheels=4"], "'drc' has no setting 'wheels'"),
         (["--net-set", "wheels"], "expected NAME=VALUE"),
         (["--net-set", "hidden=x"], "--net-set hidden is 'x'; expected int"),

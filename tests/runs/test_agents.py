@@ -26,7 +26,7 @@ from foresight.runs.presets import preset
 from foresight.runs.weights import load_weights
 from foresight.storage.files import write_whole
 from foresight.learning.update import TrainState
-from foresight.levels import LevelError, naming, write_set
+from foresight.levels import LevelError, naming, open_set, write_set
 from tests.app.small_runs import LEVELS, use_linear_networks, write_levels
 from tests.drawings import level, level_set
 
@@ -69,19 +69,31 @@ def test_agents_stored_before_a_setting_existed_are_loaded_with_its_default(tmp_
 
 
 @pytest.mark.parametrize("seeds", [1, 3])
-def test_boards_of_another_size_are_refused_by_their_size(tmp_path, config, seeds):
+def test_smaller_boards_are_filled_up_with_walls_and_larger_ones_rejected_by_their_size(tmp_path, config, seeds):
     square = tmp_path / "square.levels"
     write_set(level_set(level("######", "#@$. #", "#    #", "#    #", "#    #", "######")), square)
     trained = replace(config, seeds=seeds, env=replace(config.env, levels=str(square)))
     write_weights(tmp_path / "a.safetensors", trained)
     assert len(load_agents(tmp_path / "a.safetensors", str(square))) == seeds
-    with pytest.raises(ForesightError, match=r"a.safetensors plays boards of 6x6, and those of .* are 3x5"):
-        load_agents(tmp_path / "a.safetensors", config.env.levels)
+    small = load_agents(tmp_path / "a.safetensors", config.env.levels)
+    assert len(small) == seeds
+    board = np.asarray(small[0].env.observe(small[0].env.reset_to(0)))
+    np.testing.assert_array_equal(board[:3, :5], open_set(config.env.levels).cells(0)[0])
+    assert not board[3:].any()
+    assert not board[:, 5:].any()
+    large = tmp_path / "large.levels"
+    write_set(level_set(level("#######", "#@$.  #", "#######")), large)
+    with pytest.raises(ForesightError, match=r"a.safetensors plays boards of up to 6x6, and those of .* are 3x7"):
+        load_agents(tmp_path / "a.safetensors", str(large))
 
 
-def test_a_shipped_agent_says_which_boards_it_plays():
-    with pytest.raises(ForesightError, match="drc33-100m plays boards of 10x10, and those of builtin/tiny-test"):
-        load_agents("drc33-100m", "builtin/tiny-test")
+def test_a_shipped_agent_plays_smaller_boards_and_says_which_are_too_large(tmp_path):
+    agent = load_agents("drc33-100m", "builtin/tiny-test")[0]
+    assert (agent.env.height, agent.env.width) == (10, 10)
+    large = tmp_path / "large.levels"
+    write_set(level_set(level("###########", "#@$.      #", "###########")), large)
+    with pytest.raises(ForesightError, match="drc33-100m plays boards of up to 10x10, and those of .* are 3x11"):
+        load_agents("drc33-100m", str(large))
 
 
 @pytest.mark.parametrize("name", shipped_names())

@@ -20,6 +20,7 @@ COMMANDS = {
     "train": "train an agent, or resume a run",
     "evaluate": "how well an agent plays a set of levels",
     "watch": "see an agent play a level, in the terminal or as an animation",
+    "agents": "trained agents with a name: their scores and cards, from and to elsewhere",
     "plot": "learning curves of runs",
     "compare": "what runs came to, side by side in a table",
     "play": "play a domain yourself in the terminal",

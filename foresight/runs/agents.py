@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,6 +14,7 @@ from foresight.envs.host import HostEnv
 from foresight.errors import ForesightError, did_you_mean
 from foresight.storage.arrays import Arrays, encode, fill, name_leaves, to_arrays
 from foresight.runs.build import build_any, net_shape
+from foresight.runs.cards import SHIPPED, SUFFIX, agent_files
 from foresight.runs.config import RunConfig, from_json
 from foresight.runs.loop import say_on_stderr
 from foresight.runs.weights import Weights, load_weights
@@ -25,10 +25,8 @@ from foresight.levels.naming import find_set, open_set
 from foresight.levels.operations import widen
 from foresight.nets.net import Net
 
-SUFFIX = ".safetensors"
 TEST_SET = "builtin/test"
 SIDES = range(5, 41)  # of boards that a network may be made for
-SHIPPED = Path(str(files("foresight"))) / "agents"  # trained agents that come with the package
 
 
 class Agent(NamedTuple):
@@ -54,15 +52,17 @@ def shipped_names() -> list[str]:
 
 
 def find_model(model: str | Path) -> Path:
-    """The run folder, checkpoint or file that `model` names; a shipped agent's name where nothing has that path."""
-    path = Path(model)
+    """The run folder, checkpoint or file that `model` names; an agent's name where nothing has that path."""
+    path, named = Path(model), agent_files()
     if path.exists():
         return path
-    if str(model) in shipped_names():
-        return SHIPPED / f"{model}{SUFFIX}"
-    shipped = f", or the name of a shipped agent: {', '.join(shipped_names())}" if shipped_names() else ""
-    meant = did_you_mean(str(model), shipped_names())
-    raise ForesightError(f"there is no '{model}'{meant}: expected a run folder, a checkpoint folder, a {SUFFIX} file{shipped}")
+    if str(model) in named:
+        return named[str(model)]
+    meant = did_you_mean(str(model), named)
+    agents = f", or the name of an agent: {', '.join(named)}" if named else ""
+    raise ForesightError(
+        f"there is no '{model}'{meant}: expected a run folder, a checkpoint folder, a {SUFFIX} file{agents}"
+    )
 
 
 def load_agents(model: str | Path, levels: str | None = None, best: bool = False) -> list[Agent]:

@@ -35,7 +35,8 @@ def main(arguments: list[str]) -> None:
     options = parse_options(BenchEnvs, arguments, "foresight bench envs")
     rows = []
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task("measuring", total=None)
         for row in measure_all(options.domains, options.batches, options.levels, options.seconds):
             rows.append(row)

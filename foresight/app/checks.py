@@ -1,12 +1,17 @@
-"""The bounds of the numbers given to commands, in one place."""
+"""What words, numbers and paths given to commands can be, in one place."""
 
 import math
+import stat
+from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
+from pathlib import Path
 from typing import Any
 
 from foresight.errors import ForesightError
 
 MOST = 2**31 - 1  # devices count in 32 bits
+LONGEST_WORD = 4096  # characters; file systems take no longer path
+LONGEST_NAME = 240  # bytes of a file's name: file systems have 255, and a name has an ending while it is written
 BOUNDS = {  # of an option by its field's name, least and most; what is not named has MOST alone
     "steps": (1, 1e11),
     "seeds": (1, 4096),
@@ -33,6 +38,19 @@ BOUNDS = {  # of an option by its field's name, least and most; what is not name
 }
 
 
+def check_words(arguments: Sequence[str]) -> None:
+    """Reject words that mean nothing to any command: empty ones, endless ones, ones that no file can be called."""
+    for before, word in zip(["", *arguments], arguments, strict=False):
+        name, equals, value = word.partition("=") if word.startswith("--") else (before, "=", word)
+        what = name if name.startswith("--") else "an argument"
+        if not value and equals:
+            raise ForesightError(f"{what} is empty: expected a value")
+        if len(word) > LONGEST_WORD:
+            raise ForesightError(f"{what} is too long: {len(word):,} characters, expected at most {LONGEST_WORD:,}")
+        if "\0" in word:
+            raise ForesightError(f"{what} has a NUL character in it")
+
+
 def check_count(option: str, value: int | None, least: int = 1, most: float = MOST) -> None:
     """Reject a number that is too small, or too large to count with; None is one that was not given."""
     if value is not None and value < least:
@@ -41,15 +59,35 @@ def check_count(option: str, value: int | None, least: int = 1, most: float = MO
         raise ForesightError(f"--{option.replace('_', '-')} must be at most {shown(most)}, not {shown(value)}")
 
 
-def check_numbers(record: Any) -> None:
-    """Reject what is out of bounds in any field of a record, and of the records in it."""
+def check_values(record: Any) -> None:
+    """Reject numbers out of bounds and paths that cannot be, in any field of a record and of the records in it."""
     for field in fields(record):
         value = getattr(record, field.name)
         if is_dataclass(value):
-            check_numbers(value)
-        for number in value if isinstance(value, tuple) else (value,):
-            if isinstance(number, int | float) and not isinstance(number, bool):
-                check_number(field.name, number)
+            check_values(value)
+        for each in value if isinstance(value, tuple) else (value,):
+            if isinstance(each, int | float) and not isinstance(each, bool):
+                check_number(field.name, each)
+            if isinstance(each, Path):
+                check_path(each)
+
+
+def check_path(path: Path) -> None:
+    """Reject a path that can be neither read nor written: below a file, too long, a pipe or a device."""
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        folder = next(parent for parent in path.absolute().parents if parent.exists())
+        if not folder.is_dir():
+            raise ForesightError(f"cannot use {path}: {folder} is not a folder") from None
+        if len(path.name.encode()) > LONGEST_NAME:
+            raise ForesightError(f"cannot use {path.name[:40]}...: the name is too long") from None
+        return
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise ForesightError(f"cannot use {str(path)[:200]}: {reason}") from error
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise ForesightError(f"cannot use {path}: it is neither a file nor a folder")
 
 
 def check_number(name: str, number: float) -> None:

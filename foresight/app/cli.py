@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from foresight import __version__
+from foresight.app.checks import check_words
 from foresight.errors import ForesightError, is_out_of_memory, unknown
 
 DEBUG = "--debug"
@@ -57,24 +58,28 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def explain(error: Exception) -> tuple[str, int]:
     """An error in one line, and the status to exit with: 2 where the user can act on it, 1 where it is a bug."""
     if isinstance(error, ForesightError):
-        return str(error), 2
+        return escaped(str(error)), 2
     if is_out_of_memory(error):
         return "out of memory: less at a time (--num-envs, --seeds, --minibatch, --batch) needs less", 2
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"cannot use {one_line(str(error.filename))}: {error.strerror or error}", 2
     if isinstance(error, OSError) and not can_write_output():
         drop_output()
         return f"cannot write standard output: {error.strerror or error}", 2
-    if isinstance(error, OSError) and error.filename is not None:
-        return f"cannot use {one_line(str(error.filename))}: {error.strerror or error}", 2
     where = traceback.extract_tb(error.__traceback__)[-1]
     place = f"{Path(where.filename).name}, line {where.lineno}"
     said = one_line(str(error)) or "no message"
     return f"unexpected {type(error).__name__} in {place}: {said}; {HOW_TO_REPORT}", 1
 
 
+def escaped(text: str) -> str:
+    """A text in which nothing is left that a terminal would act on, not even if a file is called so."""
+    return "".join(letter if letter.isprintable() or letter == "\n" else repr(letter)[1:-1] for letter in text)
+
+
 def one_line(text: str) -> str:
-    """A text as one line that can be shown: not too long, nothing that a terminal would act on."""
-    shown = "".join(letter if letter.isprintable() else " " for letter in text)
-    shown = " ".join(shown.split())
+    """A text as one line that can be shown, and not too long."""
+    shown = escaped(" ".join(text.split()))
     return shown if len(shown) <= LONGEST_LINE else f"{shown[:LONGEST_LINE]} ..."
 
 
@@ -109,6 +114,7 @@ def run(arguments: list[str]) -> int | None:
     command, rest = arguments[0], arguments[1:]
     if command not in COMMANDS:
         raise unknown("command", command, COMMANDS)
+    check_words(rest)
     if command in COMPUTING:
         prepare()
     return importlib.import_module(f"foresight.app.{command}").main(rest)

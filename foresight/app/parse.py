@@ -13,7 +13,7 @@ import tyro
 from tyro.conf import DisallowNone, FlagCreatePairsOff, OmitArgPrefixes
 from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, PrimitiveTypeInfo
 
-from foresight.app.checks import check_numbers
+from foresight.app.checks import check_values, check_words
 from foresight.app.help import format_help
 from foresight.app.options import Option, options_of
 from foresight.errors import ForesightError, did_you_mean, unknown
@@ -23,7 +23,6 @@ Options = TypeVar("Options")
 HELP = ("-h", "--help")
 HELP_AS_JSON = "--help=json"  # the options as data, for completion and for programs
 MARKERS = (OmitArgPrefixes, FlagCreatePairsOff, DisallowNone)
-LONGEST_WORD = 4096  # characters; file systems take no longer path
 
 
 def parse_options(
@@ -41,7 +40,7 @@ def parse_options(
     check_words(arguments)
     check_known(options, arguments, prog)
     given = read(record, list(arguments), prog, default)
-    check_numbers(given)
+    check_values(given)
     return given
 
 
@@ -49,19 +48,6 @@ def textual(docstring: str) -> str:
     """A docstring without the indentation of its lines."""
     first, *others = docstring.strip().splitlines() or [""]
     return "\n".join([first, *(line.removeprefix("    ") for line in others)])
-
-
-def check_words(arguments: Sequence[str]) -> None:
-    """Reject words that mean nothing to any command: empty ones, endless ones, ones that no file can be called."""
-    for before, word in zip(["", *arguments], arguments, strict=False):
-        name, equals, value = word.partition("=") if word.startswith("--") else (before, "=", word)
-        what = name if name.startswith("--") else "an argument"
-        if not value and equals:
-            raise ForesightError(f"{what} is empty: expected a value")
-        if len(word) > LONGEST_WORD:
-            raise ForesightError(f"{what} is too long: {len(word):,} characters, expected at most {LONGEST_WORD:,}")
-        if "\0" in word:
-            raise ForesightError(f"{what} has a NUL character in it")
 
 
 def check_known(options: list[Option], arguments: Sequence[str], prog: str) -> None:

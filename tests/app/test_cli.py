@@ -129,7 +129,7 @@ def test_an_unexpected_error_is_one_line_with_how_to_report_it_and_status_1(word
     assert status_of(words) == 1
     *trace, last = capsys.readouterr().err.splitlines()
     assert last.startswith("foresight: unexpected RuntimeError in test_cli.py, line ")
-    assert ": INTERNAL: no [31mmore; " in last
+    assert ": INTERNAL: no \\x1b[31mmore; " in last
     assert last.endswith(cli.HOW_TO_REPORT)
     assert bool(trace) == ("--debug" in words)
     assert not trace or trace[0].startswith("Traceback")

@@ -33,6 +33,7 @@ BOUNDS = {  # of an option by its field's name, least and most; what is not name
     "repeats": (1, 1_000_000),
     "frames": (1, MOST),
     "top": (1, 1_000_000),
+    "scale": (1, 256),
     "seed": (0, MOST),
     "index": (0, MOST),
 }

@@ -13,7 +13,7 @@ from foresight.errors import ForesightError, is_out_of_memory, unknown
 
 DEBUG = "--debug"
 HOW_TO_REPORT = "this is a bug in foresight: please report it with what the same command says with --debug"
-LONGEST_LINE = 500  # characters of a message that is not ours
+LONGEST_LINE, LONGEST_MESSAGE = 500, 2000  # characters of a message that is not ours, and of one that is
 
 # Each subcommand is a module foresight.app.<name> with `main(arguments)`, imported only when it is called.
 COMMANDS = {
@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def explain(error: Exception) -> tuple[str, int]:
     """An error in one line, and the status to exit with: 2 where the user can act on it, 1 where it is a bug."""
     if isinstance(error, ForesightError):
-        return escaped(str(error)), 2
+        return shortened(escaped(str(error)), LONGEST_MESSAGE), 2
     if is_out_of_memory(error):
         return "out of memory: less at a time (--num-envs, --seeds, --minibatch, --batch) needs less", 2
     if isinstance(error, OSError) and error.filename is not None:
@@ -79,8 +79,12 @@ def escaped(text: str) -> str:
 
 def one_line(text: str) -> str:
     """A text as one line that can be shown, and not too long."""
-    shown = escaped(" ".join(text.split()))
-    return shown if len(shown) <= LONGEST_LINE else f"{shown[:LONGEST_LINE]} ..."
+    return shortened(escaped(" ".join(text.split())), LONGEST_LINE)
+
+
+def shortened(text: str, most: int) -> str:
+    """The beginning of a text that is too long."""
+    return text if len(text) <= most else f"{text[:most]} ..."
 
 
 def flush_output() -> None:

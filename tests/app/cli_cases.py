@@ -58,8 +58,8 @@ BELOW = {  # numbers that are too small or too large for what they say
     "--processes": ("-1", "2"), "--seconds": ("0", "-1"), "--discount": ("2", "-1"), "--beta1": ("1", "-1"),
     "--learning-rate": ("-1", "inf"), "--at": ("-1", "inf"), "--window": ("-1",),
 }  # fmt: skip
-FILLERS = {"MODEL": "drc33-gridworld", "SRC": "builtin/tiny-test", "SET": "builtin/tiny-test", "A": "builtin/tiny-test",
-           "B": "builtin/tiny-test", "DST": "out.levels", "INDEX": "0", "RUN ...": "run", "NAME": "drc33-gridworld",
+FILLERS = {"MODEL": "drc33-100m", "SRC": "builtin/tiny-test", "SET": "builtin/tiny-test", "A": "builtin/tiny-test",
+           "B": "builtin/tiny-test", "DST": "out.levels", "INDEX": "0", "RUN ...": "run", "NAME": "drc33-100m",
            "FOLDER": "folder", "--count": "1"}  # fmt: skip
 
 

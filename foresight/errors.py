@@ -6,6 +6,12 @@ from difflib import get_close_matches
 PACKAGE = "foresight-drc"  # what the package index calls this; the import and the command are `foresight`
 
 
+def printable(text: str, longest: int | None = None) -> str:
+    """Text from outside as it may be shown: control and other unprintable characters escaped, the end cut off."""
+    shown = "".join(symbol if symbol.isprintable() else ascii(symbol)[1:-1] for symbol in text[:longest])
+    return shown if longest is None or len(text) <= longest else f"{shown}..."
+
+
 class ForesightError(Exception):
     """Something the user gave or has cannot be used; the message names it and says what was expected."""
 

@@ -20,6 +20,7 @@ COMMANDS = {
     "levels": "import, look at, combine and generate Sokoban levels",
     "train": "train an agent, or resume a run",
     "evaluate": "how well an agent plays a set of levels",
+    "solve": "search for solutions of levels, with an agent or without",
     "watch": "see an agent play a level, in the terminal or as an animation",
     "agents": "trained agents with a name: their scores and cards, from and to elsewhere",
     "plot": "learning curves of runs",

@@ -3,10 +3,13 @@
 import inspect
 from typing import Any
 
+from foresight.app.levels_filter import Filter
 from foresight.app.levels_make import Dedupe, Fetch, Generate, Import, Subset
 from foresight.app.levels_report import Info, List, Overlap, Show
 from foresight.app.parse import parse_options
 from foresight.errors import unknown
+from foresight.levels import LevelError
+from foresight.levels.acquire.sources import BadLevel
 
 COMMANDS: dict[str, Any] = {
     "import": Import,
@@ -15,6 +18,7 @@ COMMANDS: dict[str, Any] = {
     "subset": Subset,
     "dedupe": Dedupe,
     "overlap": Overlap,
+    "filter": Filter,
     "generate": Generate,
     "fetch": Fetch,
     "list": List,
@@ -31,7 +35,13 @@ def main(arguments: list[str]) -> int | None:
         raise unknown("command of levels", name, COMMANDS)
     command = COMMANDS[name]
     description = f"{inspect.getdoc(command)}\n\nexample: {command.example}"
-    return parse_options(command, rest, f"foresight levels {name}", description).run()
+    chosen = parse_options(command, rest, f"foresight levels {name}", description)
+    try:
+        return chosen.run()
+    except BadLevel as error:
+        raise LevelError(
+            f"{error}; `foresight levels import --skip-bad` skips bad boards and imports the others"
+        ) from error
 
 
 def usage() -> str:

@@ -12,17 +12,24 @@ from jax import Array
 
 from foresight.envs.host import HostEnv
 from foresight.errors import ForesightError
+from foresight.learning.actors import (
+    ActorLearnerQueue,
+    HostState,
+    actors,
+    compile_gradient_step,
+    init_host_training,
+    learn,
+)
+from foresight.learning.update import Metrics
+from foresight.nets.net import Net
 from foresight.runs.build import build_host_env, build_net
 from foresight.runs.config import DeviceSettings, RunConfig
 from foresight.runs.devices import describe
-from foresight.runs.writer import SaveOptions
+from foresight.runs.loggers import OpenLogger
 from foresight.runs.loop import Outcome, say_on_stderr, train_loop
 from foresight.runs.metrics import Record
-from foresight.runs.loggers import OpenLogger
 from foresight.runs.train import iterations_done, to_records
-from foresight.learning.actors import ActorLearnerQueue, HostState, actors, init_host_training, compile_gradient_step, learn
-from foresight.learning.update import Metrics
-from foresight.nets.net import Net
+from foresight.runs.writer import SaveOptions
 
 OF_EPISODES = ("score", "length")  # fields of a record that only episodes can tell
 

@@ -12,18 +12,18 @@ import numpy as np
 from foresight.envs.env import Env
 from foresight.envs.host import HostEnv
 from foresight.errors import ForesightError, did_you_mean
-from foresight.storage.arrays import Arrays, encode, fill, name_leaves, to_arrays
+from foresight.learning.update import TrainState
+from foresight.levels import LevelError, LevelSet
+from foresight.levels.naming import find_set, open_set
+from foresight.levels.operations import widen
+from foresight.nets.net import Net
 from foresight.runs.build import build_any, net_shape
 from foresight.runs.cards import SHIPPED, SUFFIX, agent_files
 from foresight.runs.config import RunConfig, from_json
 from foresight.runs.loop import say_on_stderr
 from foresight.runs.weights import Weights, load_weights
+from foresight.storage.arrays import Arrays, encode, fill, name_leaves, to_arrays
 from foresight.storage.files import write_whole
-from foresight.learning.update import TrainState
-from foresight.levels import LevelError
-from foresight.levels.naming import find_set, open_set
-from foresight.levels.operations import widen
-from foresight.nets.net import Net
 
 TEST_SET = "builtin/test"
 SIDES = range(5, 41)  # of boards that a network may be made for
@@ -77,8 +77,18 @@ def load_agents(model: str | Path, levels: str | None = None, best: bool = False
         raise ForesightError(f"{model} plays {config.domain}, which makes its own levels: --levels is for sokoban")
     if config.domain == "sokoban":
         levels = levels or usual_levels(path, config)
-    env = fitted(model, weights, config, build_any(config, levels), levels)
+    env = fitted(model, weights, config, levels)
     return [agent_of_seed(weights, config, env, index)._replace(levels=levels) for index in range(config.seeds)]
+
+
+def load_agent_for(model: str | Path, levels: LevelSet) -> Agent:
+    """The agent (the first, where several were trained together) on a set of Sokoban levels."""
+    weights = load_weights(find_model(model))
+    config = config_of(weights)
+    if config.domain != "sokoban":
+        raise ForesightError(f"{model} plays {config.domain}, expected an agent that plays sokoban")
+    env = fitted(model, weights, config, levels)
+    return agent_of_seed(weights, config, env, 0)._replace(levels=levels.name)
 
 
 def usual_levels(path: Path, config: RunConfig) -> str:
@@ -99,23 +109,27 @@ def config_of(weights: Weights) -> RunConfig:
     return from_json(RunConfig, weights.config, f"{weights.source}: config")
 
 
-def fitted(
-    model: str | Path, weights: Weights, config: RunConfig, env: Env | HostEnv, levels: str | None
-) -> Env | HostEnv:
-    """The domain on boards of the size that the network is made for: smaller Sokoban boards are filled up with walls."""
+def fitted(model: str | Path, weights: Weights, config: RunConfig, levels: str | LevelSet | None) -> Env | HostEnv:
+    """The domain on boards of the size a network is made for: smaller Sokoban boards are filled up with walls."""
+    env = build_any(config, levels)
     if config.domain != "sokoban" or is_made_for(weights, config, env):
         return env
-    sides = (side for side in SIDES if is_made_for(weights, config, replace(env, height=side, width=side)))
-    side = next(sides, None)
+    side = side_of(weights, config, env)
     if side is None:  # it does not fit for another reason, which is reported when it is filled
         return env
+    boards = levels if isinstance(levels, LevelSet) else open_set(levels)
     if max(env.height, env.width) > side:
         raise ForesightError(
-            f"{model} plays boards of up to {side}x{side}, and those of {levels} are {env.height}x{env.width}: "
+            f"{model} plays boards of up to {side}x{side}, and those of {boards.name} are {env.height}x{env.width}: "
             "give --levels of its size"
         )
-    boards = open_set(levels)
     return build_any(config, widen(boards, side, side, boards.boxes))
+
+
+def side_of(weights: Weights, config: RunConfig, env: Env) -> int | None:
+    """The side of the square boards that a network is made for; None where it does not fit for another reason."""
+    sides = (side for side in SIDES if is_made_for(weights, config, replace(env, height=side, width=side)))
+    return next(sides, None)
 
 
 def is_made_for(weights: Weights, config: RunConfig, env: Env | HostEnv) -> bool:

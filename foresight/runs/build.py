@@ -10,11 +10,11 @@ from foresight.envs.atari import GAMES, REPEAT, Atari
 from foresight.envs.env import Env
 from foresight.envs.host import HostEnv
 from foresight.errors import ForesightError
-from foresight.runs.config import RunConfig, assignments, restored
 from foresight.levels import LevelSet
 from foresight.nets import KINDS
 from foresight.nets import make as make_net
 from foresight.nets.net import Net
+from foresight.runs.config import RunConfig, assignments, restored
 
 ATARI_SETTINGS = ("game", "clip_rewards", "life_loss_ends", "noop_starts")  # what --env may say; the rest is the run's
 

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 from foresight import __version__
 from foresight.errors import ForesightError
-from foresight.storage.arrays import parse_json
 from foresight.runs.checkpoints import FORMAT, Checkpoint, Damaged, newest_good, set_aside, steps_in
 from foresight.runs.config import RunConfig
-from foresight.runs.multihost import is_writer, wait_for_all
 from foresight.runs.lock import own
+from foresight.runs.multihost import is_writer, wait_for_all
+from foresight.storage.arrays import parse_json
 from foresight.storage.files import discard_leftovers, make_folder, read_at_most, write_whole
 
 Say = Callable[[str], None]

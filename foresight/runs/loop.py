@@ -11,15 +11,15 @@ import jax
 import numpy as np
 
 from foresight.errors import ForesightError
-from foresight.storage.arrays import name_leaves
 from foresight.runs.checkpoints import Checkpoint, fill_state
+from foresight.runs.folder import Run, Say, find_checkpoint_together, open_together
+from foresight.runs.loggers import OpenLogger
+from foresight.runs.metrics import Record, records_per_row
 from foresight.runs.multihost import any_of_us, is_writer
 from foresight.runs.nan_guard import first_non_finite, first_non_finite_row
 from foresight.runs.signals import Interrupts
 from foresight.runs.writer import RunWriter, SaveOptions, check_room
-from foresight.runs.metrics import Record, records_per_row
-from foresight.runs.folder import Run, Say, find_checkpoint_together, open_together
-from foresight.runs.loggers import OpenLogger
+from foresight.storage.arrays import name_leaves
 
 SLOW = 10.0  # seconds that somebody who stops a run may have to wait for
 

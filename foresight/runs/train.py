@@ -10,15 +10,15 @@ import numpy as np
 from jax.sharding import Mesh
 
 from foresight.envs.env import Env
+from foresight.learning.update import Metrics, TrainState, init_training, train
 from foresight.runs.build import build_env, build_net
 from foresight.runs.config import DeviceSettings, RunConfig
-from foresight.runs.multihost import is_writer
-from foresight.runs.devices import describe, join_processes, env_mesh, placement, within
-from foresight.runs.writer import SaveOptions
+from foresight.runs.devices import describe, env_mesh, join_processes, placement, within
+from foresight.runs.loggers import OpenLogger
 from foresight.runs.loop import Outcome, say_on_stderr, train_loop
 from foresight.runs.metrics import Record
-from foresight.runs.loggers import OpenLogger
-from foresight.learning.update import Metrics, TrainState, init_training, train
+from foresight.runs.multihost import is_writer
+from foresight.runs.writer import SaveOptions
 
 TrainCall = Callable[[TrainState], tuple[TrainState, Metrics]]
 

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from foresight.errors import ForesightError
-from foresight.storage.arrays import HEADER_LIMIT, Arrays, Container, decode
 from foresight.runs.checkpoints import (
     ATTEMPTS,
     MANIFEST,
@@ -18,6 +17,7 @@ from foresight.runs.checkpoints import (
     read_checkpoint,
 )
 from foresight.runs.folder import read_run
+from foresight.storage.arrays import HEADER_LIMIT, Arrays, Container, decode
 from foresight.storage.files import cannot
 
 

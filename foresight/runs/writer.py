@@ -10,10 +10,10 @@ import numpy as np
 
 from foresight.errors import ForesightError
 from foresight.runs.checkpoints import Checkpoint, encode_checkpoint, prune
-from foresight.runs.multihost import is_writer
-from foresight.runs.metrics import Record, format_records
 from foresight.runs.folder import Run
 from foresight.runs.loggers import OpenLogger
+from foresight.runs.metrics import Record, format_records
+from foresight.runs.multihost import is_writer
 from foresight.storage.files import Journal, free_bytes, write_whole_folder
 
 

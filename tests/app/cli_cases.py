@@ -33,7 +33,7 @@ WRONG = {  # values that nothing of this kind can be
 NOWHERE = ("nowhere", "fifo", LONG, "empty", f"{LONG}/x", "/dev/zero", "file.txt/x", "\x1b[31m", "[")
 NAMED = {  # options of text for which more is known to be wrong
     **dict.fromkeys(("--levels", "SRC", "SET", "A", "B"), NOWHERE),
-    **dict.fromkeys(("MODEL", "RUN ...", "--from-weights", "NAME"), NOWHERE),
+    **dict.fromkeys(("MODEL", "RUN ...", "--from-weights", "NAME", "--agent"), NOWHERE),
     "--url": ("x", "ftp://x/y", LONG),
     "--think": ("x", "-1", "1,x", "99999999999"),
     "--cases": ("x", "1:2", LONG),
@@ -60,7 +60,7 @@ BELOW = {  # numbers that are too small or too large for what they say
 }  # fmt: skip
 FILLERS = {"MODEL": "drc33-100m", "SRC": "builtin/tiny-test", "SET": "builtin/tiny-test", "A": "builtin/tiny-test",
            "B": "builtin/tiny-test", "DST": "out.levels", "INDEX": "0", "RUN ...": "run", "NAME": "drc33-100m",
-           "FOLDER": "folder", "--count": "1"}  # fmt: skip
+           "FOLDER": "folder", "--count": "1", "--agent": "drc33-100m"}  # fmt: skip
 
 
 def prepare(folder: Path) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from foresight.errors import ForesightError
-from foresight.runs import agents
+from foresight.runs import agents, cards
 from foresight.runs.agents import (
     config_of,
     export_agent,
@@ -61,6 +61,12 @@ def test_seeds_trained_together_become_agents_of_their_own(tmp_path, config):
     assert all(same_net(agent.net, net) for agent, net in zip(loaded, nets, strict=True))
     assert not same_net(loaded[0].net, nets[1])
     assert loaded[0].frames == 7 * config.learn.steps_per_iteration
+
+
+def ship_from(monkeypatch, folder: Path) -> None:
+    """From now on the agents in this folder come with the package."""
+    for module in (agents, cards):
+        monkeypatch.setattr(module, "SHIPPED", folder)
 
 
 def test_agents_stored_before_a_setting_existed_are_loaded_with_its_default(tmp_path, config):
@@ -139,7 +145,7 @@ def unseen_levels(tmp_path, monkeypatch):
 def test_a_shipped_agent_plays_the_built_in_test_set_where_its_own_levels_are_not_here(
     tmp_path, config, unseen_levels, monkeypatch, capsys
 ):
-    monkeypatch.setattr(agents, "SHIPPED", tmp_path / "shipped")
+    ship_from(monkeypatch, tmp_path / "shipped")
     write_weights(tmp_path / "shipped" / "planner.safetensors", config)
     assert load_agents("planner")[0].levels == config.env.levels
     assert capsys.readouterr().err == ""
@@ -160,7 +166,7 @@ def test_an_agent_of_the_users_plays_no_other_levels_than_its_own(tmp_path, conf
 
 
 def test_a_shipped_agent_is_found_by_its_name_unless_a_path_has_it(tmp_path, config, monkeypatch):
-    monkeypatch.setattr(agents, "SHIPPED", tmp_path)
+    ship_from(monkeypatch, tmp_path)
     monkeypatch.chdir(tmp_path)
     write_weights(tmp_path / "planner.safetensors", config)
     assert shipped_names() == ["planner"]
@@ -170,9 +176,9 @@ def test_a_shipped_agent_is_found_by_its_name_unless_a_path_has_it(tmp_path, con
 
 
 def test_a_model_that_is_not_there_is_refused_with_the_names_that_are(tmp_path, config, monkeypatch):
-    monkeypatch.setattr(agents, "SHIPPED", tmp_path)
+    ship_from(monkeypatch, tmp_path)
     write_weights(tmp_path / "planner.safetensors", config)
-    with pytest.raises(ForesightError, match=r"there is no 'nobody': .* shipped agent: planner"):
+    with pytest.raises(ForesightError, match=r"there is no 'nobody': .* name of an agent: planner"):
         load_agents("nobody")
 
 

@@ -80,15 +80,15 @@ def check_path(path: Path) -> None:
     except FileNotFoundError:
         folder = next(parent for parent in path.absolute().parents if parent.exists())
         if not folder.is_dir():
-            raise ForesightError(f"cannot use {path}: {folder} is not a folder") from None
+            raise ForesightError(f"cannot read or write {path}: {folder} is not a folder") from None
         if len(path.name.encode()) > LONGEST_NAME:
-            raise ForesightError(f"cannot use {path.name[:40]}...: the name is too long") from None
+            raise ForesightError(f"cannot read or write {path.name[:40]}...: the name is too long") from None
         return
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise ForesightError(f"cannot use {str(path)[:200]}: {reason}") from error
+        raise ForesightError(f"cannot read or write {str(path)[:200]}: {reason}") from error
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-        raise ForesightError(f"cannot use {path}: it is neither a file nor a folder")
+        raise ForesightError(f"cannot read or write {path}: it is neither a file nor a folder")
 
 
 def check_number(name: str, number: float) -> None:

@@ -48,7 +48,7 @@ class SolveSettings:
             allowed, value = get_args(field.type), getattr(self, field.name)
             if allowed and isinstance(allowed[0], str) and value not in allowed:
                 raise ForesightError(f"{field.name} '{value}': expected {' or '.join(allowed)}")
-        for name, least in (("budget", 1), ("repeats", 1), ("think", 0), ("cap", 1), ("seed", 0), ("batch", 1)):
+        for name, least in (("budget", 1), ("repeats", 1), ("think", 0), ("max_steps", 1), ("seed", 0), ("batch", 1)):
             value = getattr(self, name)
             if value is not None and value < least:
                 raise ForesightError(f"{name} is {value}: expected at least {least}")

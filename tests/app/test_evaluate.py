@@ -146,7 +146,7 @@ def test_a_place_that_cannot_be_written_is_refused_before_anything_is_played(mod
     out = place.format(tmp=tmp_path)
     assert status_of(["evaluate", model, "--max-steps", "20", "--json", "--out", out]) == 2
     output = capsys.readouterr()
-    assert re.search(rf"foresight: cannot (write|use) {out}: ", output.err)
+    assert re.search(rf"foresight: cannot (read or )?write {out}: ", output.err)
     assert output.out == ""
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder.npz"]
 

@@ -306,7 +306,9 @@ def wait_for(condition, seconds: float = 120.0) -> None:
 
 
 @pytest.mark.parametrize(("more", "dtype"), [((), "float32"), (("--dtype", "bfloat16"), "bfloat16")])
-def test_on_a_cpu_a_new_run_computes_in_float32_unless_asked(more, dtype, levels, tmp_path):
+def test_on_a_cpu_a_new_run_computes_in_float32_unless_asked(more, dtype, tmp_path, monkeypatch):
+    use_linear_networks(monkeypatch)
+    levels = write_levels(tmp_path)
     assert status_of(arguments(levels, tmp_path / "run", *more)) == 0
     assert json.loads((tmp_path / "run" / "config.json").read_text())["net"]["dtype"] == dtype
     assert status_of(["train", "--out", str(tmp_path / "run")]) == 0, "what has begun is resumed as it was"

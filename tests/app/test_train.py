@@ -310,5 +310,5 @@ def test_on_a_cpu_a_new_run_computes_in_float32_unless_asked(more, dtype, tmp_pa
     use_linear_networks(monkeypatch)
     levels = write_levels(tmp_path)
     assert status_of(arguments(levels, tmp_path / "run", *more)) == 0
-    assert json.loads((tmp_path / "run" / "config.json").read_text())["net"]["dtype"] == dtype
+    assert json.loads((tmp_path / "run" / "config.json").read_text())["config"]["net"]["dtype"] == dtype
     assert status_of(["train", "--out", str(tmp_path / "run")]) == 0, "what has begun is resumed as it was"

@@ -23,6 +23,8 @@ COMMANDS = {
     "solve": "search for solutions of levels, with an agent or without",
     "watch": "see an agent play a level, in the terminal or as an animation",
     "agents": "trained agents with a name: their scores and cards, from and to elsewhere",
+    "probe": "how well an agent's plan can be read off its state",
+    "insight": "how an agent's plan grows, and what changing it does",
     "plot": "learning curves of runs",
     "compare": "what runs came to, side by side in a table",
     "play": "play a domain yourself in the terminal",
@@ -31,7 +33,16 @@ COMMANDS = {
     "completion": "print what lets a shell complete these commands",
 }
 
-COMPUTING = ("train", "evaluate", "watch", "play", "bench", "solve", "probe")  # commands that compile programs
+COMPUTING = (
+    "train",
+    "evaluate",
+    "watch",
+    "play",
+    "bench",
+    "solve",
+    "probe",
+    "insight",
+)  # commands that compile programs
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

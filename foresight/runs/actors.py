@@ -58,7 +58,9 @@ def run_host_training(
     make_env = make_env or partial(build_host_env, config, config.learn.minibatch, threads_of_an_actor(config))
     settings = config.schedule
     first = start_from(init_host_training(first_net(config, make_env, build), settings))
-    say(f"training on {describe(None)}, playing with {settings.gradient_steps_per_iteration} x {settings.minibatch} games")
+    say(
+        f"training on {describe(None)}, playing with {settings.gradient_steps_per_iteration} x {settings.minibatch} games"
+    )
     gradient_step = compile_gradient_step(settings)
     with ExitStack() as stack:
         at_play: list[ActorLearnerQueue] = []

@@ -43,7 +43,9 @@ def build_host_env(config: RunConfig, batch: int, threads: int = 0, max_steps: i
         raise ForesightError(f"which Atari game? give --env game=NAME, one of: {', '.join(GAMES)}")
     low, high = config.env.max_episode_steps
     if low != high:
-        raise ForesightError(f"--max-episode-steps {low} {high}: the emulator cuts all episodes at one length; give it twice")
+        raise ForesightError(
+            f"--max-episode-steps {low} {high}: the emulator cuts all episodes at one length; give it twice"
+        )
     return Atari(batch=batch, threads=threads, frame_cap=REPEAT * (max_steps or high), **settings)
 
 

@@ -33,7 +33,9 @@ class EnvSettings:
 
     def __post_init__(self) -> None:
         if not 1 <= self.max_episode_steps[0] <= self.max_episode_steps[1]:
-            raise ForesightError(f"--max-episode-steps must be two numbers, at least 1 and rising, not {self.max_episode_steps}")
+            raise ForesightError(
+                f"--max-episode-steps must be two numbers, at least 1 and rising, not {self.max_episode_steps}"
+            )
 
 
 @dataclass(frozen=True)

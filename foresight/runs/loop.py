@@ -93,7 +93,9 @@ def train_loop(
             state = keep_training(state, trainer, writer, interrupts, total_iterations, on_call)
     iterations = trainer.iterations_done(state)
     if iterations >= total_iterations:
-        return Outcome(state, iterations, writer.last_good, None, f"done: {iterations} iterations, saved in {writer.last_good}")
+        return Outcome(
+            state, iterations, writer.last_good, None, f"done: {iterations} iterations, saved in {writer.last_good}"
+        )
     message = f"stopped after iteration {iterations}, saved in {writer.last_good}; {how_to_resume(folder)}"
     return Outcome(state, iterations, writer.last_good, interrupts.caught, message)
 

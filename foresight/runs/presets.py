@@ -28,7 +28,10 @@ def paper() -> RunConfig:
         max_gradient_norm=0.0,
     )
     return RunConfig(
-        steps=1e9, env=EnvSettings(max_episode_steps=(120, 120)), net=NetSettings(depth=3, ticks=3, dtype="bfloat16"), learn=learn
+        steps=1e9,
+        env=EnvSettings(max_episode_steps=(120, 120)),
+        net=NetSettings(depth=3, ticks=3, dtype="bfloat16"),
+        learn=learn,
     )
 
 

@@ -56,7 +56,9 @@ def program(config: RunConfig, env: Env, mesh: Mesh | None = None) -> Program:
         return Program(shape, partial(begin, seeds), partial(iterations, env), partial(compiled_for, env, iterations))
     everywhere, state = placement(mesh, shape(), config.seeds)
     begin = jax.jit(begin, out_shardings=state)
-    iterations = jax.jit(iterations, donate_argnums=1, in_shardings=(everywhere, state), out_shardings=(state, everywhere))
+    iterations = jax.jit(
+        iterations, donate_argnums=1, in_shardings=(everywhere, state), out_shardings=(state, everywhere)
+    )
     env = jax.device_put(env, everywhere)
     compile_call = within(mesh, partial(compiled_for, env, iterations))
     return Program(

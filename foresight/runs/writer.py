@@ -63,7 +63,9 @@ class RunWriter:
     def is_due(self, step: int) -> bool:
         """Whether the options ask for a checkpoint now."""
         iterations = self.options.iterations
-        return time.monotonic() - self.clock >= self.options.seconds or bool(iterations and step - self.saved >= iterations)
+        return time.monotonic() - self.clock >= self.options.seconds or bool(
+            iterations and step - self.saved >= iterations
+        )
 
     def save(self, state: Any, step: int) -> None:
         """Write a checkpoint, unless this step has one."""

@@ -8,10 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from foresight.storage import files
 from foresight.errors import ForesightError
 from foresight.runs import checkpoints
-from foresight.storage.arrays import to_arrays
 from foresight.runs.checkpoints import (
     best_step,
     encode_checkpoint,
@@ -22,8 +20,10 @@ from foresight.runs.checkpoints import (
     set_aside,
     steps_in,
 )
-from tests.runs import toy
+from foresight.storage import files
+from foresight.storage.arrays import to_arrays
 from tests.faults import FullDisk, failing, failing_disk, operations_of
+from tests.runs import toy
 
 
 def contents_of(step: int, score: float | None = None) -> dict[str, bytes]:

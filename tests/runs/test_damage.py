@@ -22,8 +22,8 @@ from foresight.runs.checkpoints import (
     parse_manifest,
     read_checkpoint,
 )
-from foresight.runs.loop import SaveOptions, train_loop
 from foresight.runs.folder import last_checkpoint, read_run
+from foresight.runs.loop import SaveOptions, train_loop
 from foresight.runs.weights import load_weights
 from tests.runs import toy
 from tests.storage.test_arrays import same

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from foresight.storage import files
 from foresight.errors import ForesightError
 from foresight.runs.checkpoints import newest_good
 from foresight.runs.loop import SaveOptions, train_loop
 from foresight.runs.metrics import read_metrics
+from foresight.storage import files
+from tests.faults import FullDisk, VanishingDisk
 from tests.runs import toy
 from tests.storage.test_arrays import same
-from tests.faults import FullDisk, VanishingDisk
 
 ERRORS = {"full": errno.ENOSPC, "broken": errno.EIO, "read-only": errno.EROFS}
 

@@ -12,10 +12,10 @@ import pytest
 
 from foresight.app.train import parse
 from foresight.errors import ForesightError
-from foresight.runs.config import RunConfig
-from foresight.runs.lock import check_free, own
-from foresight.runs.folder import open_run, open_together, read_run
 from foresight.learning.settings import LearnSettings
+from foresight.runs.config import RunConfig
+from foresight.runs.folder import open_run, open_together, read_run
+from foresight.runs.lock import check_free, own
 
 
 def test_a_second_owner_is_refused_at_once_and_told_who_the_first_is(tmp_path):

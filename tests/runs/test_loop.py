@@ -12,16 +12,16 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from foresight.storage import files
 from foresight.errors import ForesightError
 from foresight.runs import loop
 from foresight.runs.checkpoints import read_checkpoint, steps_in
 from foresight.runs.loop import SaveOptions, strengthen, train_loop
 from foresight.runs.metrics import read_metrics
 from foresight.runs.weights import load_weights
+from foresight.storage import files
+from tests.faults import FullDisk
 from tests.runs import toy
 from tests.storage.test_arrays import same
-from tests.faults import FullDisk
 
 
 def train(folder: Path, iterations: int = 12, config: dict | None = None, functions: dict | None = None, **options):
@@ -94,7 +94,9 @@ def test_the_best_checkpoint_is_kept_by_its_mean_since_the_last_save(tmp_path):
 
 def test_each_chunk_is_shown_with_its_records(tmp_path):
     seen = []
-    train(tmp_path, on_call=lambda state, records: seen.append((int(state.iterations), [r["iteration"] for r in records])))
+    train(
+        tmp_path, on_call=lambda state, records: seen.append((int(state.iterations), [r["iteration"] for r in records]))
+    )
     assert seen == [(3, [1, 2, 3]), (6, [4, 5, 6]), (9, [7, 8, 9]), (12, [10, 11, 12])]
 
 

@@ -50,7 +50,7 @@ class InsightOptions:
     """the file of probes that `foresight probe --out` wrote; a shipped agent has its own"""
 
     def __post_init__(self) -> None:
-        for name in ("limit", "think", "turns", "cap", "batch"):
+        for name in ("limit", "think", "turns", "max_steps", "batch"):
             check_count(name, getattr(self, name))
 
 

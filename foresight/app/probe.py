@@ -60,7 +60,7 @@ class ProbeOptions:
     """write the probes to this file (.safetensors), for `foresight watch --plan`"""
 
     def __post_init__(self) -> None:
-        for name in ("train", "test", "epochs", "cap", "batch"):
+        for name in ("train", "test", "epochs", "max_steps", "batch"):
             check_count(name, getattr(self, name))
         for name in ("think", "seed"):
             check_count(name, getattr(self, name), least=0)

@@ -24,7 +24,7 @@ WRONG = {  # values that nothing of this kind can be
         "١x",
         "[1,2]",
     ),
-    "float": ("x", "", "nan", "1,5", 100_000 * "[", 5000 * "9", "1e", "--", "0x10p", "{}"),
+    "float": ("x", "", "nan", "1,5", 100_000 * "[", 5000 * "9", "1e", "0x10p", "{}"),
     "choice": ("x", "", LONG, "None", "[", 5000 * "d"),
     "path": ("", "a\0b", f"{LONG}/x", LONG, "file.txt/x", "fifo", "file.txt/x/y", 5000 * "p"),
     "text": ("", "a\0b", 5000 * "t"),

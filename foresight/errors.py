@@ -1,5 +1,10 @@
 """Errors a user can act on: the command line prints their message alone and exits with status 2."""
 
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+PACKAGE = "foresight-drc"  # what the package index calls this; the import and the command are `foresight`
+
 
 def printable(text: str, longest: int | None = None) -> str:
     """Text from outside as it may be shown: control and other unprintable characters escaped, the end cut off."""
@@ -16,8 +21,20 @@ def is_out_of_memory(error: Exception) -> bool:
     return isinstance(error, MemoryError) or "RESOURCE_EXHAUSTED" in str(error)
 
 
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A remark that suggests the known name most like `name`, in brackets; empty where none is like it."""
+    close = get_close_matches(str(name)[:100], list(known), n=1, cutoff=0.6)
+    return f" (did you mean '{close[0]}'?)" if close else ""
+
+
+def unknown(what: str, name: str, known: Iterable[str]) -> ForesightError:
+    """The error that a name is not known: the likeliest one, and all there are."""
+    known = list(known)
+    return ForesightError(f"there is no {what} '{name}'{did_you_mean(name, known)}; there are: {', '.join(known)}")
+
+
 class MissingExtra(ForesightError):
     """An optional dependency is needed and not installed."""
 
     def __init__(self, what: str, extra: str):
-        super().__init__(f"{what} needs the extra '{extra}': pip install 'foresight[{extra}]'")
+        super().__init__(f"{what} needs the extra '{extra}': pip install '{PACKAGE}[{extra}]'")

@@ -1,6 +1,5 @@
 """Parts that a user brings: an object by its name here or by its path "package.module:Name", and an object's path."""
 
-import difflib
 import importlib
 import importlib.util
 import sys
@@ -8,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from foresight.errors import ForesightError
+from foresight.errors import ForesightError, did_you_mean, unknown
 
 EXAMPLE = "package.module:Name"
 
@@ -25,7 +24,7 @@ def resolve(wanted: Any, known: Mapping[str, Any], what: str, kind: type | None 
         found = known[wanted]
         return import_path(found, what) if isinstance(found, str) else found
     if ":" not in wanted:
-        raise unknown(wanted, known, what)
+        raise unknown_part(what, wanted, known)
     return checked(import_path(wanted, what), f"'{wanted}'", what, kind)
 
 
@@ -38,12 +37,9 @@ def checked(found: Any, named: str, what: str, kind: type | None) -> Any:
     return found
 
 
-def unknown(wanted: str, known: Iterable[str], what: str, own: bool = True) -> ForesightError:
-    """The error for a name that nothing has; `own` where it could be the path of a user's own."""
-    close = difflib.get_close_matches(wanted, known, n=1)
-    hint = f" did you mean '{close[0]}'?" if close else ""
-    or_own = f", or one of your own as '{EXAMPLE}'" if own else ""
-    return ForesightError(f"there is no {what} '{wanted}';{hint} there are: {', '.join(known)}{or_own}")
+def unknown_part(what: str, name: str, known: Iterable[str]) -> ForesightError:
+    """The error for a name that nothing has, where it could also be the path of a user's own."""
+    return ForesightError(f"{unknown(what, name, known)}, or one of your own as '{EXAMPLE}'")
 
 
 def import_path(path: str, what: str) -> Any:
@@ -65,8 +61,7 @@ def import_path(path: str, what: str) -> Any:
         ) from error
     for part in name.split("."):
         if not hasattr(found, part):
-            close = difflib.get_close_matches(part, dir(found), n=1)
-            hint = f"; did you mean '{close[0]}'?" if close else ""
+            hint = did_you_mean(part, dir(found))
             raise ForesightError(f"{what} '{path}': the module '{module_name}' has no '{name}'{hint}")
         found = getattr(found, part)
     return found

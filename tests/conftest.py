@@ -4,6 +4,7 @@ import itertools
 import os
 
 os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")  # before jax starts
+os.environ["FORESIGHT_COMPILATION_CACHE"] = "off"  # tests leave nothing in the user's cache folder
 
 import jax
 import pytest

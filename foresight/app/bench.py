@@ -2,9 +2,9 @@
 
 import importlib
 
-from foresight.errors import ForesightError
+from foresight.errors import unknown
 
-SUBJECTS = {
+COMMANDS = {
     "envs": "environment steps per second, with and without observation and painting",
     "nets": "network frames per second, forward and trained",
     "train": "frames per second of the whole training loop",
@@ -18,10 +18,10 @@ def main(arguments: list[str]) -> int | None:
     if not arguments or arguments[0] in ("-h", "--help"):
         print("usage: foresight bench SUBJECT [--json] ...\n")
         print("Measure speed on this machine.\n\nsubjects:")
-        for name, summary in SUBJECTS.items():
+        for name, summary in COMMANDS.items():
             print(f"  {name:<10} {summary}")
         print("\nexample: foresight bench envs --json")
         return 0
-    if arguments[0] not in SUBJECTS:
-        raise ForesightError(f"nothing called '{arguments[0]}' to measure; there are: {', '.join(SUBJECTS)}")
+    if arguments[0] not in COMMANDS:
+        raise unknown("bench", arguments[0], COMMANDS)
     return importlib.import_module(f"foresight.app.bench_{arguments[0]}").main(arguments[1:])

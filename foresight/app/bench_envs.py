@@ -5,11 +5,11 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 import jax
-import tyro
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from foresight.app.parse import parse_options
 from foresight.bench.envs import WORK, Measurement, document, measure_all
 from foresight.bench.programs import device
 
@@ -32,10 +32,11 @@ class BenchEnvs:
 
 def main(arguments: list[str]) -> None:
     """Measure and print."""
-    options = tyro.cli(BenchEnvs, args=arguments, prog="foresight bench envs")
+    options = parse_options(BenchEnvs, arguments, "foresight bench envs")
     rows = []
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task("measuring", total=None)
         for row in measure_all(options.domains, options.batches, options.levels, options.seconds):
             rows.append(row)

@@ -6,9 +6,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-import tyro
-
 from foresight.app.bench_record import earlier_record, say, write_record
+from foresight.app.parse import parse_options
 from foresight.bench.nets import BATCHES, Measurement, measure, pairs, report, rows_of
 from foresight.runs.config import assignments
 
@@ -39,7 +38,7 @@ class BenchNets:
 
 def main(arguments: list[str]) -> None:
     """Measure what is not known yet; rows are reported as they come, and all are printed at the end."""
-    options = tyro.cli(BenchNets, args=arguments, prog="foresight bench nets")
+    options = parse_options(BenchNets, arguments, "foresight bench nets")
     chosen = pairs(options.nets, options.domains)
     earlier = earlier_record(options.out, "nets", (), [field.name for field in fields(Measurement)])
     rows = rows_of(earlier) if earlier else []

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import tyro
-
 from foresight.app.bench_record import say, write_record
+from foresight.app.parse import parse_options
 from foresight.bench.profile import profile
 from foresight.bench.train import base_config, parse_case, usual_cases, usual_frames
 from foresight.errors import ForesightError
@@ -32,7 +31,7 @@ class BenchProfile:
 
 def main(arguments: list[str]) -> None:
     """Profile and print."""
-    options = tyro.cli(BenchProfile, args=arguments, prog="foresight bench profile")
+    options = parse_options(BenchProfile, arguments, "foresight bench profile")
     if options.top < 1:
         raise ForesightError(f"--top must be at least 1, not {options.top}")
     case = parse_case(options.case, "--case") if options.case else usual_cases()[0]

@@ -5,9 +5,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-import tyro
-
 from foresight.app.bench_record import earlier_record, read_record, say, write_record
+from foresight.app.parse import parse_options
 from foresight.bench.programs import default_dtype
 from foresight.bench.scaling import measure, usual_paths, usual_sweep
 from foresight.bench.sizes import QUANTITIES, lines_of, together
@@ -39,7 +38,7 @@ class BenchScaling:
 
 def main(arguments: list[str]) -> None:
     """Measure or read, then print and draw."""
-    options = tyro.cli(BenchScaling, args=arguments, prog="foresight bench scaling")
+    options = parse_options(BenchScaling, arguments, "foresight bench scaling")
     if options.records:
         document = together([read_record(path, "scaling", *RECORD) for path in options.records])
         write_record(options.out, document)

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import tyro
-
 from foresight.app.bench_record import earlier_record, say, write_record
+from foresight.app.parse import parse_options
 from foresight.bench.train import (
     DRC,
     Case,
@@ -63,7 +62,7 @@ class BenchTrain:
 
 def main(arguments: list[str]) -> None:
     """Measure and print."""
-    options = tyro.cli(BenchTrain, args=arguments, prog="foresight bench train")
+    options = parse_options(BenchTrain, arguments, "foresight bench train")
     if options.repeats < 1:
         raise ForesightError(f"--repeats must be at least 1, not {options.repeats}")
     cases = cases_of(options.net, [parse_case(case) for case in options.cases] or usual_cases())

@@ -1,13 +1,107 @@
-"""What the numbers given to commands have in common."""
+"""What words, numbers and paths given to commands can be, in one place."""
+
+import math
+import stat
+from collections.abc import Sequence
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any
 
 from foresight.errors import ForesightError
 
 MOST = 2**31 - 1  # devices count in 32 bits
+LONGEST_WORD = 4096  # characters; file systems take no longer path
+LONGEST_NAME = 240  # bytes of a file's name: file systems have 255, and a name has an ending while it is written
+BOUNDS = {  # of an option by its field's name, least and most; what is not named has MOST alone
+    "steps": (1, 1e11),
+    "seeds": (1, 4096),
+    "devices": (0, 4096),
+    "processes": (1, 65_536),
+    "process_id": (0, 65_535),
+    "iterations_per_call": (1, 1_000_000),
+    "max_episode_steps": (1, 10_000_000),
+    "num_envs": (1, 1 << 22),
+    "minibatch": (1, 1 << 22),
+    "unroll": (1, 100_000),
+    "depth": (1, 1000),
+    "ticks": (1, 1000),
+    "features": (1, 65_536),
+    "keep": (1, 1_000_000),
+    "batch": (1, 1 << 22),
+    "batches": (1, 1 << 22),
+    "think": (0, 1_000_000),
+    "repeats": (1, 1_000_000),
+    "frames": (1, MOST),
+    "top": (1, 1_000_000),
+    "scale": (1, 256),
+    "seed": (0, MOST),
+    "index": (0, MOST),
+}
 
 
-def check_count(option: str, value: int | None, least: int = 1) -> None:
+def check_words(arguments: Sequence[str]) -> None:
+    """Reject words that mean nothing to any command: empty ones, endless ones, ones that no file can be called."""
+    for before, word in zip(["", *arguments], arguments, strict=False):
+        name, equals, value = word.partition("=") if word.startswith("--") else (before, "=", word)
+        what = name if name.startswith("--") else "an argument"
+        if not value and equals:
+            raise ForesightError(f"{what} is empty: expected a value")
+        if len(word) > LONGEST_WORD:
+            raise ForesightError(f"{what} is too long: {len(word):,} characters, expected at most {LONGEST_WORD:,}")
+        if "\0" in word:
+            raise ForesightError(f"{what} has a NUL character in it")
+
+
+def check_count(option: str, value: int | None, least: int = 1, most: float = MOST) -> None:
     """Reject a number that is too small, or too large to count with; None is one that was not given."""
     if value is not None and value < least:
-        raise ForesightError(f"--{option.replace('_', '-')} must be at least {least}, not {value}")
-    if value is not None and value > MOST:
-        raise ForesightError(f"--{option.replace('_', '-')} must be at most {MOST}, not {value}")
+        raise ForesightError(f"--{option.replace('_', '-')} must be at least {least}, not {shown(value)}")
+    if value is not None and value > most:
+        raise ForesightError(f"--{option.replace('_', '-')} must be at most {shown(most)}, not {shown(value)}")
+
+
+def check_values(record: Any) -> None:
+    """Reject numbers out of bounds and paths that cannot be, in any field of a record and of the records in it."""
+    for field in fields(record):
+        value = getattr(record, field.name)
+        if is_dataclass(value):
+            check_values(value)
+        for each in value if isinstance(value, tuple) else (value,):
+            if isinstance(each, int | float) and not isinstance(each, bool):
+                check_number(field.name, each)
+            if isinstance(each, Path):
+                check_path(each)
+
+
+def check_path(path: Path) -> None:
+    """Reject a path that can be neither read nor written: below a file, too long, a pipe or a device."""
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        folder = next(parent for parent in path.absolute().parents if parent.exists())
+        if not folder.is_dir():
+            raise ForesightError(f"cannot read or write {path}: {folder} is not a folder") from None
+        if len(path.name.encode()) > LONGEST_NAME:
+            raise ForesightError(f"cannot read or write {path.name[:40]}...: the name is too long") from None
+        return
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise ForesightError(f"cannot read or write {str(path)[:200]}: {reason}") from error
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise ForesightError(f"cannot read or write {path}: it is neither a file nor a folder")
+
+
+def check_number(name: str, number: float) -> None:
+    """Reject a number out of the bounds of its name."""
+    option = name.replace("_", "-")
+    if math.isnan(number):
+        raise ForesightError(f"--{option.replace('_', '-')} must be a number, not {number}")
+    if name in BOUNDS:
+        check_count(option, number, *BOUNDS[name])
+    elif isinstance(number, int):
+        check_count(option, number, -MOST)
+
+
+def shown(number: float) -> str:
+    """A number in a message."""
+    return f"{number:g}" if isinstance(number, float) else str(number)

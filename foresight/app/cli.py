@@ -3,12 +3,18 @@
 import importlib
 import os
 import sys
+import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
 from foresight import __version__
+from foresight.app.checks import check_words
 from foresight.app.flags import with_flags
-from foresight.errors import ForesightError, is_out_of_memory
+from foresight.errors import ForesightError, is_out_of_memory, unknown
+
+DEBUG = "--debug"
+HOW_TO_REPORT = "this is a bug in foresight: please report it with what the same command says with --debug"
+LONGEST_LINE, LONGEST_MESSAGE = 500, 2000  # characters of a message that is not ours, and of one that is
 
 # Each subcommand is a module foresight.app.<name> with `main(arguments)`, imported only when it is called.
 COMMANDS = {
@@ -17,6 +23,7 @@ COMMANDS = {
     "evaluate": "how well an agent plays a set of levels",
     "solve": "search for solutions of levels, with an agent or without",
     "watch": "see an agent play a level, in the terminal or as an animation",
+    "agents": "trained agents with a name: their scores and cards, from and to elsewhere",
     "probe": "how well an agent's plan can be read off its state",
     "insight": "how an agent's plan grows, and what changing it does",
     "plot": "learning curves of runs",
@@ -24,40 +31,74 @@ COMMANDS = {
     "play": "play a domain yourself in the terminal",
     "params": "the paper's table of parameter counts beside ours",
     "bench": "measure speed on this machine",
+    "completion": "print what lets a shell complete these commands",
 }
+
+COMPUTING = (
+    "train",
+    "evaluate",
+    "watch",
+    "play",
+    "bench",
+    "solve",
+    "probe",
+    "insight",
+)  # commands that compile programs
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line and exit with its status: 0 done, 2 unusable input, 130 interrupted."""
+    """Run the command line and exit with its status: 0 done, 1 a bug of ours, 2 unusable input, 130 interrupted."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     look_in_current_folder()
+    debug = DEBUG in arguments
     try:
         try:
-            sys.exit(run(arguments))
+            sys.exit(run([word for word in arguments if word != DEBUG]))
         finally:
-            flush_output()  # while a failure can still be told
-    except ForesightError as error:
-        print(f"foresight: {with_flags(str(error))}", file=sys.stderr)
-        sys.exit(2)
+            flush_output()  # while a failure can still be reported
     except KeyboardInterrupt:
         sys.exit(130)
     except BrokenPipeError:  # the reader of our output has gone, as with `| head`
         drop_output()
         sys.exit(0)
-    except OSError as error:
-        if can_write_output():  # then it came from elsewhere, and we do not know from where
-            raise
+    except Exception as error:  # the one place where all others end
+        if debug:
+            traceback.print_exc()
+        message, status = explain(error)
+        print(f"foresight: {message}", file=sys.stderr)
+        sys.exit(status)
+
+
+def explain(error: Exception) -> tuple[str, int]:
+    """An error in one line, and the status to exit with: 2 where the user can act on it, 1 where it is a bug."""
+    if isinstance(error, ForesightError):
+        return shortened(escaped(with_flags(str(error))), LONGEST_MESSAGE), 2
+    if is_out_of_memory(error):
+        return "out of memory: less at a time (--num-envs, --seeds, --minibatch, --batch) needs less", 2
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"cannot use {one_line(str(error.filename))}: {error.strerror or error}", 2
+    if isinstance(error, OSError) and not can_write_output():
         drop_output()
-        print(f"foresight: cannot write standard output: {error.strerror or error}", file=sys.stderr)
-        sys.exit(2)
-    except (MemoryError, RuntimeError) as error:  # of which jax's are
-        if not is_out_of_memory(error):
-            raise
-        print(
-            "foresight: out of memory: less at a time (--num-envs, --seeds, --minibatch, --batch) needs less",
-            file=sys.stderr,
-        )
-        sys.exit(2)
+        return f"cannot write standard output: {error.strerror or error}", 2
+    where = traceback.extract_tb(error.__traceback__)[-1]
+    place = f"{Path(where.filename).name}, line {where.lineno}"
+    said = one_line(str(error)) or "no message"
+    return f"unexpected {type(error).__name__} in {place}: {said}; {HOW_TO_REPORT}", 1
+
+
+def escaped(text: str) -> str:
+    """A text in which nothing is left that a terminal would act on, not even if a file is called so."""
+    return "".join(letter if letter.isprintable() or letter == "\n" else repr(letter)[1:-1] for letter in text)
+
+
+def one_line(text: str) -> str:
+    """A text as one line that can be shown, and not too long."""
+    return shortened(escaped(" ".join(text.split())), LONGEST_LINE)
+
+
+def shortened(text: str, most: int) -> str:
+    """The beginning of a text that is too long."""
+    return text if len(text) <= most else f"{text[:most]} ..."
 
 
 def look_in_current_folder() -> None:
@@ -96,8 +137,23 @@ def run(arguments: list[str]) -> int | None:
         return 0
     command, rest = arguments[0], arguments[1:]
     if command not in COMMANDS:
-        raise ForesightError(f"unknown command '{command}'; there are: {', '.join(COMMANDS)}")
+        raise unknown("command", command, COMMANDS)
+    check_words(rest)
+    if command in COMPUTING:
+        prepare()
     return importlib.import_module(f"foresight.app.{command}").main(rest)
+
+
+def prepare() -> None:
+    """Before jax is imported: keep what it compiles, and warn where it leaves a GPU idle."""
+    from foresight.app.accelerator import idle_gpu_warning, silence_jax
+    from foresight.storage.cache import keep_compiled_programs
+
+    keep_compiled_programs()
+    warning = idle_gpu_warning(os.environ)
+    if warning:
+        print(f"foresight: {warning}", file=sys.stderr)
+        silence_jax()
 
 
 def usage() -> str:
@@ -112,7 +168,8 @@ def usage() -> str:
             "commands:",
             *lines,
             "",
-            "`foresight COMMAND --help` explains a command and gives an example.",
+            "`foresight COMMAND --help` explains a command and gives an example; with --debug, any command shows the",
+            "traceback of an unexpected error.",
             "example: foresight levels show builtin/test 0",
         ]
     )

@@ -5,9 +5,9 @@ import math
 from dataclasses import dataclass
 from typing import Annotated
 
-import tyro
 from tyro.conf import FlagCreatePairsOff, Positional, arg
 
+from foresight.app.parse import parse_options
 from foresight.app.plot import curves_by_label, labels_of, read_labelled, usual_field
 from foresight.errors import ForesightError
 
@@ -45,7 +45,7 @@ class Compare:
 
 def main(arguments: list[str]) -> None:
     """Print the table."""
-    options = tyro.cli(Compare, args=arguments, prog="foresight compare", description=EXAMPLES)
+    options = parse_options(Compare, arguments, "foresight compare", EXAMPLES)
     from foresight.analysis.comparison import compare, format_table, read_evaluation
     from foresight.runs.config import RunConfig, from_json
 

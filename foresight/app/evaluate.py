@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import tyro
 from tyro.conf import FlagCreatePairsOff, Positional, arg
 
+from foresight.app.activity import working
 from foresight.app.checks import check_count
+from foresight.app.parse import parse_options
 from foresight.app.progress import counting_bar
 from foresight.errors import ForesightError
 
@@ -65,7 +66,7 @@ class Evaluate:
         if self.greedy and self.sample:
             raise ForesightError("--greedy and --sample exclude each other: give one of them")
         for name in ("max_steps", "limit", "batch"):
-            check_count(name, getattr(self, name))
+            check_count(name.replace("_", "-"), getattr(self, name))
         check_count("seed", self.seed, least=0)
 
     @property
@@ -81,15 +82,16 @@ class Evaluate:
 
 def main(arguments: list[str]) -> None:
     """Evaluate and report."""
-    options = tyro.cli(Evaluate, args=arguments, prog="foresight evaluate", description=EXAMPLES)
-    from foresight.runs.agents import load_agents
-    from foresight.runs.evaluate import check_moves, default_max_steps, level_count
-    from foresight.runs.level_records import Pass, check_out, write_level_records
+    options = parse_options(Evaluate, arguments, "foresight evaluate", EXAMPLES)
+    with working("loading"):
+        from foresight.runs.agents import load_agents
+        from foresight.runs.evaluate import check_moves, default_max_steps, level_count
+        from foresight.runs.level_records import Pass, check_out, write_level_records
 
-    if options.out:
-        check_out(options.out)
-    thinking = options.thinking
-    agents = load_agents(options.model, options.levels, options.best)
+        if options.out:
+            check_out(options.out)
+        thinking = options.thinking
+        agents = load_agents(options.model, options.levels, options.best)
     levels, rows, passes = level_count(agents[0], options.limit), [], []
     check_moves(levels, options.max_steps or default_max_steps(agents[0]))
     if not options.json:

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import tyro
 from tyro.conf import Positional, arg
 
 from foresight.app.checks import check_count
+from foresight.app.parse import parse_options
 
 if TYPE_CHECKING:
     from foresight.runs.agents import Agent
@@ -50,13 +50,13 @@ class InsightOptions:
     """the file of probes that `foresight probe --out` wrote; a shipped agent has its own"""
 
     def __post_init__(self) -> None:
-        for name in ("limit", "think", "turns", "cap", "batch"):
+        for name in ("limit", "think", "turns", "max_steps", "batch"):
             check_count(name, getattr(self, name))
 
 
 def main(arguments: list[str]) -> None:
     """Measure and print."""
-    options = tyro.cli(InsightOptions, args=arguments, prog="foresight insight", description=EXAMPLE)
+    options = parse_options(InsightOptions, arguments, "foresight insight", EXAMPLE)
     from foresight.runs.agents import load_agents
 
     for row in rows_of(load_agents(options.model, options.levels)[0], options):

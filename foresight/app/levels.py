@@ -3,12 +3,11 @@
 import inspect
 from typing import Any
 
-import tyro
-
 from foresight.app.levels_filter import Filter
 from foresight.app.levels_make import Dedupe, Fetch, Generate, Import, Subset
 from foresight.app.levels_report import Info, List, Overlap, Show
-from foresight.errors import ForesightError
+from foresight.app.parse import parse_options
+from foresight.errors import unknown
 from foresight.levels import LevelError
 from foresight.levels.acquire.sources import BadLevel
 
@@ -33,10 +32,10 @@ def main(arguments: list[str]) -> int | None:
         return 0
     name, rest = arguments[0], arguments[1:]
     if name not in COMMANDS:
-        raise ForesightError(f"unknown command 'levels {name}'; there are: {', '.join(COMMANDS)}")
+        raise unknown("command of levels", name, COMMANDS)
     command = COMMANDS[name]
     description = f"{inspect.getdoc(command)}\n\nexample: {command.example}"
-    chosen = tyro.cli(command, args=rest, prog=f"foresight levels {name}", description=description)
+    chosen = parse_options(command, rest, f"foresight levels {name}", description)
     try:
         return chosen.run()
     except BadLevel as error:

@@ -1,12 +1,12 @@
 """`foresight levels filter`: choose levels by whether an agent solves them."""
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal
+from typing import ClassVar, Literal
 
-from tyro.conf import FlagCreatePairsOff, arg
+from tyro.conf import FlagCreatePairsOff
 
 from foresight.app.checks import check_count
-from foresight.app.levels_make import Destination, Set, check_destination, write_one
+from foresight.app.levels_make import Destination, Set, check_destination, destination_of, write_one
 from foresight.app.levels_report import Json
 from foresight.app.progress import counting_bar
 from foresight.levels import open_set
@@ -31,7 +31,7 @@ class Filter:
     reset_memory: FlagCreatePairsOff[bool] = False  # the network's memory starts afresh at every step
     max_steps: int = 120  # steps of an attempt
     seed: int = 0  # what the draws depend on
-    batch: Annotated[int | None, arg(metavar="INT")] = None  # levels side by side
+    batch: int | None = None  # levels side by side
     json: Json = False  # print one JSON document
 
     def run(self) -> None:
@@ -39,7 +39,8 @@ class Filter:
         for name in ("attempts", "max_steps", "batch"):
             check_count(name, getattr(self, name))
         check_count("seed", self.seed, least=0)
-        check_destination(self.destination, find_set(self.source))
+        destination = destination_of(self.destination)
+        check_destination(destination, find_set(self.source))
         levels = open_set(self.source)
         from foresight.runs.level_filter import FilterSettings, filter_levels, finish
 
@@ -47,8 +48,8 @@ class Filter:
             self.agent, self.keep, self.attempts, self.reset_memory, self.max_steps, self.seed, self.batch
         )
         with counting_bar("levels", len(levels)) as show:
-            kept = filter_levels(levels, settings, self.destination, show)
-        write_one(kept, self.destination, self.json, {"tried": len(levels)})
-        finish(self.destination)
+            kept = filter_levels(levels, settings, destination, show)
+        write_one(kept, destination, self.json, {"tried": len(levels)})
+        finish(destination)
         if not self.json:
             print(f"{count_of(len(kept), 'level')} of {len(levels):,} {self.keep}")

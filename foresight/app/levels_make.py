@@ -141,7 +141,7 @@ class Subset:
     source: Set  # a packed file, a text source or a name
     destination: Destination  # the packed file to write
     count: int  # how many levels
-    seed: Annotated[int | None, arg(metavar="INT")] = None  # draw at random by this seed; without it, take the first
+    seed: int | None = None  # draw at random by this seed; without it, take the first
     json: Json = False  # print one JSON document
 
     def run(self) -> None:
@@ -213,7 +213,7 @@ class Generate:
     boxes: str = "4"  # boxes in each level, or a range such as 1-2
     size: int = 10  # cells a side, the border included
     seed: int = 0  # what the levels depend on
-    workers: Annotated[int | None, arg(metavar="INT")] = None  # threads side by side; one a core without it
+    workers: int | None = None  # threads side by side; one a core without it
     solutions: Annotated[str | None, arg(metavar="FILE")] = None  # a text to write, with solutions (LURD)
     json: Json = False  # print one JSON document
 

@@ -79,7 +79,7 @@ class Info:
     set: Annotated[str, Positional, arg(metavar="SET")]  # a packed file, a text source or a name
     difficulty: FlagCreatePairsOff[bool] = False  # find shortest solutions, which takes up to a second a level
     agent: Annotated[str | None, arg(metavar="AGENT")] = None  # with --difficulty: what share this agent solves
-    limit: Annotated[int | None, arg(metavar="INT")] = None  # with --difficulty: measure the first levels only
+    limit: int | None = None  # with --difficulty: measure the first levels only
     json: Json = False  # print one JSON document
 
     def run(self) -> None:

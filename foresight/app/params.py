@@ -5,9 +5,8 @@ import json
 from dataclasses import dataclass
 from textwrap import wrap
 
-import tyro
-
 from foresight.analysis.parameters import Row, compare
+from foresight.app.parse import parse_options
 
 NOTE_WIDTH = 70
 
@@ -26,7 +25,7 @@ class Params:
 
 def main(arguments: list[str]) -> None:
     """Print the comparison."""
-    options = tyro.cli(Params, args=arguments, prog="foresight params")
+    options = parse_options(Params, arguments, "foresight params")
     rows = compare()
     if options.json:
         print(json.dumps([dataclasses.asdict(row) for row in rows], indent=1))

@@ -5,8 +5,9 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-import tyro
+from tyro.conf import Positional
 
+from foresight.app.parse import parse_options
 from foresight.app.terminal import Abilities, Terminal, abilities_of, check_terminal, format_board
 from foresight.envs import facts, make
 from foresight.errors import ForesightError
@@ -23,7 +24,7 @@ class Play:
 
     example: ClassVar[str] = "foresight play sokoban --levels builtin/test --index 7"
 
-    domain: tyro.conf.Positional[str]  # sokoban, boxworld, minipacman, gridworld, or your own as package.module:Name
+    domain: Positional[str]  # sokoban, boxworld, minipacman, gridworld, or your own as package.module:Name
     levels: str | None = None  # Sokoban only: a set by its name or file; builtin/test if none is given
     index: int = 0  # the number of the first level
     seed: int = 0  # of the levels that other domains draw, and of the dice
@@ -41,7 +42,7 @@ class Play:
 def main(arguments: list[str]) -> int | None:
     """Play until the player has enough."""
     description = f"{Play.__doc__}\n\nexample: {Play.example}"
-    chosen = tyro.cli(Play, args=arguments, prog="foresight play", description=description)
+    chosen = parse_options(Play, arguments, "foresight play", description)
     check_terminal()
     settings = chosen.settings()
 

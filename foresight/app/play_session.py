@@ -9,6 +9,7 @@ from foresight.envs.env import Env, Transition
 from foresight.envs.episodes import EpisodeState, move, start_from
 from foresight.envs.level_select import state_of_level
 from foresight.errors import ForesightError
+from foresight.levels.operations import crop
 
 DIRECTIONS = {"north": "up", "south": "down", "east": "right", "west": "left"}
 KEYS = {
@@ -50,8 +51,9 @@ class Session:
 
     @property
     def cells(self) -> np.ndarray:
-        """What is to be seen, uint8 [H, W]."""
-        return np.asarray(observe(self.env, self.now.playing.state))
+        """What is to be seen, uint8 [H, W]; of Sokoban without the walls that a smaller board is filled up with."""
+        cells = np.asarray(observe(self.env, self.now.playing.state))
+        return crop(cells) if self.env.name == "sokoban" else cells
 
     def begin(self, index: int) -> None:
         """Begin a level; raises ForesightError where there is none of this number."""

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-import tyro
 from tyro.conf import FlagCreatePairsOff, Positional, arg
 
+from foresight.app.parse import parse_options
 from foresight.errors import ForesightError
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Plot:
 
 def main(arguments: list[str]) -> None:
     """Draw, and say where."""
-    options = tyro.cli(Plot, args=arguments, prog="foresight plot", description=EXAMPLES)
+    options = parse_options(Plot, arguments, "foresight plot", EXAMPLES)
     from foresight.analysis.curves import bands, usual_window
     from foresight.analysis.figures import plot_learning_curves
 

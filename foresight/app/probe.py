@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import tyro
 from tyro.conf import FlagCreatePairsOff, Positional, arg
 
 from foresight.app.checks import check_count
+from foresight.app.parse import parse_options
 from foresight.app.progress import counting_bar
 from foresight.errors import ForesightError
 
@@ -60,7 +60,7 @@ class ProbeOptions:
     """write the probes to this file (.safetensors), for `foresight watch --plan`"""
 
     def __post_init__(self) -> None:
-        for name in ("train", "test", "epochs", "cap", "batch"):
+        for name in ("train", "test", "epochs", "max_steps", "batch"):
             check_count(name, getattr(self, name))
         for name in ("think", "seed"):
             check_count(name, getattr(self, name), least=0)
@@ -76,7 +76,7 @@ class ProbeOptions:
 
 def main(arguments: list[str]) -> None:
     """Play, fit, score and report."""
-    options = tyro.cli(ProbeOptions, args=arguments, prog="foresight probe", description=EXAMPLE)
+    options = parse_options(ProbeOptions, arguments, "foresight probe", EXAMPLE)
     sides = options.sides
     from foresight.insight.labels import concepts_of
     from foresight.insight.probes import FitSettings

@@ -1,5 +1,6 @@
 """Live bars on stderr: how a training run gets on, and plain counting."""
 
+import math
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -10,23 +11,43 @@ import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from foresight.app.activity import Heartbeat, pause
+
 Say = Callable[[str], None]
 
 WINDOW = 20  # calls over which the speed is measured
-SECONDS_BETWEEN_LINES = 30.0  # where stderr is not a terminal
 
 
 @contextmanager
 def counting_bar(what: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
-    """A function that moves a bar to a count; on a terminal only, and gone when the work is done."""
+    """A function that moves a bar to a count, gone when the work is done; elsewhere than on a terminal, lines.
+
+    Until the first count above 0 it says that programs are being compiled.
+    """
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     console = Console(stderr=True)
+    if not console.is_terminal:
+        with counting_lines(what, total) as show:
+            yield show
+        return
     with Progress(
-        *columns, TimeElapsedColumn(), TimeRemainingColumn(), console=console, transient=True,
-        disable=not console.is_terminal,
+        *columns, TimeElapsedColumn(), TimeRemainingColumn(), console=console, transient=True
     ) as bar:  # fmt: skip
-        task = bar.add_task(what, total=total)
-        yield lambda count: bar.update(task, completed=count)
+        task = bar.add_task(f"{what}: compiling", total=total)
+        yield lambda count: bar.update(task, completed=count, description=what if count else f"{what}: compiling")
+
+
+@contextmanager
+def counting_lines(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
+    """A function that takes note of a count, which a line reports now and then."""
+    of_all = f" of {total:,}" if total is not None else ""
+    with Heartbeat(f"{what}: compiling") as heartbeat:
+
+        def show(count: int) -> None:
+            if count:
+                heartbeat.what = f"{what}: {count:,}{of_all}"
+
+        yield show
 
 
 class Moment(NamedTuple):
@@ -77,20 +98,24 @@ class TrainingProgress:
 
     def __init__(self, title: str, total_steps: int, seeds: int, say: Say, quiet: bool = False):
         self.total_steps, self.seeds, self.say, self.quiet = total_steps, seeds, say, quiet
-        self.pace, self.said = Pace(), time.monotonic()
+        self.pace, self.begun, self.said = Pace(), time.monotonic(), -math.inf
         console = Console(stderr=True)
         self.live = console.is_terminal and not quiet
         # The bar has the room that is left: on 80 columns none, and the numbers are all there.
-        columns = (TextColumn("{task.description}"), BarColumn(bar_width=None), TextColumn("{task.fields[told]}"))
+        columns = (TextColumn("{task.description}"), BarColumn(bar_width=None), TextColumn("{task.fields[reported]}"))
         self.bar = Progress(*columns, console=console, expand=True, disable=not self.live)
         self.task = self.bar.add_task(title, total=total_steps, reported="compiling")
+        self.heartbeat = Heartbeat(f"{title}: compiling", say)  # until the first record
 
     def __enter__(self) -> "TrainingProgress":
         self.bar.start()
+        if not (self.live or self.quiet):
+            self.heartbeat.start()
         return self
 
     def __exit__(self, *error: object) -> None:
         self.bar.stop()
+        self.heartbeat.stop()
 
     def show(self, record: dict[str, Any], now: float | None = None) -> None:
         """Show the newest record."""
@@ -98,6 +123,9 @@ class TrainingProgress:
         self.pace.note(now, record["steps"])
         reported = format_record(record, self.pace.steps_per_second, self.total_steps, self.seeds)
         self.bar.update(self.task, completed=record["steps"], reported=reported)
-        if not (self.live or self.quiet) and now - self.said >= SECONDS_BETWEEN_LINES:
+        if self.live or self.quiet:
+            return
+        self.heartbeat.stop()
+        if now - self.said >= pause(now - self.begun):
             self.said = now
             self.say(f"{record['steps']:,} of {self.total_steps:,} steps  {reported}")

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
-import tyro
 from tyro.conf import FlagCreatePairsOff, Positional, arg
 
 from foresight.app.checks import check_count
+from foresight.app.parse import parse_options
 from foresight.app.progress import counting_bar
 from foresight.errors import ForesightError
 from foresight.levels import open_set
@@ -133,7 +133,7 @@ class Solve:
 
 def main(arguments: list[str]) -> None:
     """Solve and report."""
-    options = tyro.cli(Solve, args=arguments, prog="foresight solve", description=EXAMPLES)
+    options = parse_options(Solve, arguments, "foresight solve", EXAMPLES)
     if options.out:
         check_writable(options.out)
     levels = open_set(options.levels)

@@ -12,6 +12,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from foresight.errors import ForesightError
+from foresight.render.draw import draw
 from foresight.render.palette import CellStyle, Colour, Palette, full
 
 ENTER = "\x1b[?1049h\x1b[?25l"  # the alternate screen, no cursor
@@ -20,6 +21,8 @@ HOME, CLEAR_LINE, CLEAR_BELOW, RESET = "\x1b[H", "\x1b[K", "\x1b[J", "\x1b[0m"
 ARROWS = {"A": "up", "B": "down", "C": "right", "D": "left"}
 ESCAPE_WAIT = 0.1  # seconds in which the rest of an arrow key must follow its first byte; ssh splits them
 LOOK_AROUND = 0.25  # seconds between looks at the terminal's size
+LARGEST_CELL = 8  # pixels of a cell's side in a terminal: a sprite's own size
+SHARPNESS = 8  # pixels of the drawing that one pixel of the terminal is the mean of
 ENDING_SIGNALS = ("SIGTERM", "SIGHUP")
 
 
@@ -174,6 +177,21 @@ def format_board(palette: Palette, cells: np.ndarray, able: Abilities, room: tup
         # Two cells in one character: the upper half block's ink, and its ground.
         return ["".join(paint("▀", *pair, bits) for pair in zip(above, below, strict=True)) for above, below in pairs]
     return ["".join(palette[code].symbol for code in row)[: room[0]] for row in cells]
+
+
+def format_picture(palette: Palette, cells: np.ndarray, able: Abilities, room: tuple[int, int]) -> list[str]:
+    """A board as its picture in half blocks, as large as `room` (columns, lines) allows; as text where it must be."""
+    height, width = cells.shape
+    scale = min(room[0] // width, 2 * room[1] // height, LARGEST_CELL)
+    if not (able.colour_bits and able.has_blocks and scale >= 1):
+        return format_board(palette, cells, able, room)
+    pixels = draw(palette, cells, SHARPNESS * scale).astype(np.float32)
+    pixels = pixels.reshape(height * scale, SHARPNESS, width * scale, SHARPNESS, 3).mean((1, 3)).round().astype(int)
+    pixels = np.concatenate([pixels, np.zeros((len(pixels) % 2, *pixels.shape[1:]), int)])
+    return [
+        "".join(paint("▀", tuple(above), tuple(below), able.colour_bits) for above, below in zip(*pair, strict=True))
+        for pair in zip(pixels[::2].tolist(), pixels[1::2].tolist(), strict=True)
+    ]
 
 
 def format_cell(look: CellStyle, bits: int) -> str:

@@ -7,10 +7,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import tyro
-from tyro.conf import FlagCreatePairsOff, OmitArgPrefixes, Positional, arg
+from tyro.conf import FlagCreatePairsOff, Positional, arg
 
 from foresight.app.flags import with_flags
+from foresight.app.parse import parse_options
 from foresight.app.progress import TrainingProgress
 from foresight.errors import ForesightError, MissingExtra
 from foresight.plugins import short_name
@@ -91,7 +91,7 @@ def main(arguments: list[str]) -> int:
     """Train, and exit with 0 when done, 130 or 143 when a signal stopped it."""
     refuse_a_run_in_use(arguments)
     options = parse(arguments)
-    return run(options.settings, options.run, options.devices)
+    return run(options.settings, options.run, options.devices, is_dtype_free(arguments))
 
 
 def as_config(settings: Settings) -> RunConfig:
@@ -114,14 +114,7 @@ def refuse_a_run_in_use(arguments: list[str]) -> None:
 def parse(arguments: list[str]) -> Train:
     """The settings of a run: flags, over the settings they start from."""
     defaults = starting_point(arguments)
-    options = tyro.cli(
-        Train,
-        args=arguments,
-        default=Train(Settings(**vars(defaults))),
-        prog="foresight train",
-        description=EXAMPLES,
-        config=(OmitArgPrefixes,),
-    )
+    options = parse_options(Train, arguments, "foresight train", EXAMPLES, Train(Settings(**vars(defaults))))
     settings = options.settings
     if settings.domain != defaults.domain and arguments[0] != settings.domain:
         raise ForesightError(f"give the domain first: foresight train {settings.domain} ...")
@@ -166,12 +159,19 @@ def stored_settings(path: Path) -> RunConfig:
     return from_json(RunConfig, read_run(path).config, f"{path}: config")
 
 
-def run(settings: RunConfig, options: RunOptions, devices: DeviceSettings) -> int:
+def is_dtype_free(arguments: list[str]) -> bool:
+    """True for a new run that was not told what to compute in."""
+    stored, out = said(arguments, "--config"), said(arguments, "--out")
+    has_begun = out and not said(arguments, "--preset") and (Path(out) / "config.json").exists()
+    return not (said(arguments, "--dtype") or stored or has_begun)
+
+
+def run(settings: RunConfig, options: RunOptions, devices: DeviceSettings, is_dtype_free: bool = False) -> int:
     """Train in the run folder with progress shown, and say how it ended."""
     if devices.coordinator and not options.out:
         raise ForesightError("--coordinator needs --out: all processes must name the same run folder")
     loggers = chosen_sinks(options)  # before jax is imported: what is missing is said at once
-    from foresight.runs.agents import start_from
+    from foresight.runs.agents import for_this_device, start_from
     from foresight.runs.devices import join_processes
     from foresight.runs.loop import say_on_stderr
     from foresight.runs.multihost import is_writer
@@ -180,6 +180,8 @@ def run(settings: RunConfig, options: RunOptions, devices: DeviceSettings) -> in
     train, best = trainer_of(settings)
     if not settings.is_on_host:  # there several processes are rejected
         join_processes(devices)  # before anything is computed
+    if is_dtype_free:
+        settings = for_this_device(settings)
     folder = options.out or default_folder(settings)
     has_begun = (folder / "checkpoints").is_dir()
     if options.from_weights and has_begun:

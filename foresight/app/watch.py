@@ -1,23 +1,27 @@
 """`foresight watch`: see a trained agent play a level, in the terminal and as an animation."""
 
+import json
 import os
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
-import tyro
 from tyro.conf import FlagCreatePairsOff, Positional, arg
 
+from foresight.app.activity import working
 from foresight.app.checks import check_count
+from foresight.app.parse import parse_options
 from foresight.errors import ForesightError
 
 if TYPE_CHECKING:
     import jax
 
     from foresight.envs.env import Env
+    from foresight.evaluation.replay import Thoughts
     from foresight.evaluation.solve import Record
     from foresight.runs.agents import Agent
 
@@ -52,6 +56,8 @@ class Watch:
     """draw the plan that probes read off the agent's state: where it will step, and where boxes will be pushed"""
     probes: Path | None = None
     """with --plan: the file of probes that `foresight probe --out` wrote; a shipped agent has its own"""
+    json: FlagCreatePairsOff[bool] = False
+    """print one JSON document: how it went, the actions, and the network's probabilities and values at every look"""
     quiet: FlagCreatePairsOff[bool] = False
     """do not play in the terminal"""
 
@@ -62,32 +68,91 @@ class Watch:
 
 def main(arguments: list[str]) -> None:
     """Play, show, and write the animation."""
-    options = tyro.cli(Watch, args=arguments, prog="foresight watch", description=EXAMPLE)
-    import jax
+    options = parse_options(Watch, arguments, "foresight watch", EXAMPLE)
+    with working("loading"):
+        import jax
 
-    from foresight.evaluation.replay import replay
-    from foresight.runs.agents import load_agents
+        from foresight.runs.agents import load_agents
 
-    agent = load_agents(options.model, options.levels)[0]
+        agent = load_agents(options.model, options.levels)[0]
     if agent.config.is_on_host:
         watch_episode(agent, options)
         return
     if options.plan:
         watch_plan(agent, options)
         return
-    key = jax.random.key(0)
-    level, record = choose_level(agent, options, key)
-    seen = replay(agent.env, level, record.actions[0], key)
+    with working("compiling and playing"):
+        key = jax.random.key(0)
+        level, record = choose_level(agent, options, key)
+        shown = look_again(agent, level, record, options.think, key)
+    if options.gif:
+        write_animation(agent.env, shown.seen, options.gif)
+    if options.json:
+        print(json.dumps(as_json(agent, level, record, shown, options), indent=1))
+        return
     if sys.stdout.isatty() and not options.quiet:
-        show_in_terminal(agent.env, seen)
+        show_in_terminal(agent.env, shown.seen, shown.captions)
     print(f"level {level}: {format_outcome(record, agent.config.is_scored)}")
     if options.gif:
-        write_animation(agent.env, seen, options.gif)
         print(f"animation in {options.gif}")
+
+
+class Shown(NamedTuple):
+    """A game that was played, move by move."""
+
+    seen: np.ndarray  # observations [T + 1, ...]
+    actions: list[str]  # T of them
+    thoughts: "Thoughts"
+    captions: list[list[str]]  # below each board: of every thinking step, every move, and the end
+
+
+def look_again(agent: "Agent", level: int, record: "Record", think: int, key: "jax.Array") -> Shown:
+    """What was seen and thought in the one level of a record."""
+    from foresight.evaluation.replay import actions_taken, replay, thoughts
+
+    seen = replay(agent.env, level, record.actions[0], key)
+    thought = thoughts(agent.env, agent.net, seen, think)
+    actions = [agent.env.action_names[action] for action in actions_taken(record.actions[0])]
+    captions = []
+    for number, (probabilities, value) in enumerate(zip(*thought, strict=True)):
+        step = number - think
+        doing = f"step {step + 1}" if step >= 0 else f"thinking {number + 1} of {think}"
+        chosen = actions[step] if step >= 0 else ""
+        captions.append(
+            [f"{doing:<18} value {value:6.2f}", format_policy(agent.env.action_names, probabilities, chosen)]
+        )
+    captions.append([f"step {len(actions)}, the end", ""])
+    return Shown(seen, actions, thought, captions)
+
+
+def format_policy(names: Sequence[str], probabilities: np.ndarray, chosen: str) -> str:
+    """The probability of each action in percent, the one that was taken in brackets."""
+    shown = [f"{name} {100 * share:.0f} %" for name, share in zip(names, probabilities, strict=True)]
+    return "  ".join(f"[{text}]" if name == chosen else f" {text} " for name, text in zip(names, shown, strict=True))
+
+
+def as_json(agent: "Agent", level: int, record: "Record", shown: Shown, options: Watch) -> dict[str, Any]:
+    """The game in plain values."""
+    return {
+        "model": str(agent.source),
+        "domain": agent.config.domain,
+        "set": agent.levels,
+        "level": level,
+        "think": options.think,
+        "solved": bool(record.solved[0]),
+        "steps": int(record.steps[0]),
+        "score": round(float(record.score[0]), 4),
+        "actions": shown.actions,
+        "probabilities": np.round(shown.thoughts.probabilities.astype(float), 5).tolist(),
+        "values": np.round(shown.thoughts.values.astype(float), 4).tolist(),
+        "gif": str(options.gif) if options.gif else None,
+    }
 
 
 def watch_plan(agent: "Agent", options: Watch) -> None:
     """Show the level with the plan at every step, and at every tick of the animation."""
+    import jax
+
     from foresight.insight.plans import format_steps, plan_frames, plan_probes, trace_plan
     from foresight.render.gif import write_gif
     from foresight.runs.evaluate import default_max_steps
@@ -95,15 +160,21 @@ def watch_plan(agent: "Agent", options: Watch) -> None:
 
     probes = plan_probes(probes_for(agent.source, options.probes))
     check_index(agent, options.index)
-    level = choose_level(agent, options)[0] if options.index is None else options.index
     max_steps = options.max_steps or default_max_steps(agent)
-    episode, plans = trace_plan(agent, level, probes, think=options.think, max_steps=max_steps)
+    with working("compiling and playing"):
+        level = options.index if options.index is not None else choose_level(agent, options, jax.random.key(0))[0]
+        episode, plans = trace_plan(agent, level, probes, think=options.think, max_steps=max_steps)
+    if options.gif:
+        write_gif(options.gif, plan_frames(agent.env.palette, episode, plans, CELL))
+    if options.json:
+        outcome = {"solved": bool(episode.solved), "steps": int(episode.steps)}
+        print(json.dumps({"model": str(agent.source), "set": agent.levels, "level": level} | outcome))
+        return
     if not options.quiet:
         for board in format_steps(agent.env.palette, episode, plans):
             print(board, end="\n\n", flush=True)
     print(f"level {level}: {'solved' if episode.solved else 'not solved'} in {episode.steps} steps")
     if options.gif:
-        write_gif(options.gif, plan_frames(agent.env.palette, episode, plans, CELL))
         print(f"animation in {options.gif}")
 
 
@@ -123,12 +194,18 @@ def watch_episode(agent: "Agent", options: Watch) -> None:
     seen, number = [], options.index or 0
     check_count("index", number, least=0)
     settings = PlaySettings(options.max_steps or PAPER_MAX_STEPS, options.think)
-    record = evaluate_episodes(agent, settings, 1, number, 1, lambda finished: None, seen.append).record
-    print(f"{agent.env.name}, episode {number}: score {record.score[0]:g} in {record.steps[0]} steps")
+    with working("compiling and playing"):
+        record = evaluate_episodes(agent, settings, 1, number, 1, lambda finished: None, seen.append).record
     if options.gif:
         from foresight.render.gif import write_gif
 
         write_gif(options.gif, np.concatenate(seen), FRAME_SECONDS)
+    if options.json:
+        outcome = {"score": float(record.score[0]), "steps": int(record.steps[0])}
+        print(json.dumps({"domain": agent.config.domain, "game": agent.env.name, "episode": number} | outcome))
+        return
+    print(f"{agent.env.name}, episode {number}: score {record.score[0]:g} in {record.steps[0]} steps")
+    if options.gif:
         print(f"animation in {options.gif}")
 
 
@@ -156,17 +233,23 @@ def check_index(agent: "Agent", index: int | None) -> None:
     check_count("index", index, least=0)
 
 
-def show_in_terminal(env: "Env", seen: np.ndarray, seconds: float = 0.15) -> None:
-    """Every board in its turn, drawn over the one before; what is no board cannot be shown."""
+def show_in_terminal(env: "Env", seen: np.ndarray, captions: list[list[str]], seconds: float = 0.15) -> None:
+    """Every board with its caption, drawn over the one before; the first one stays while it is thought about.
+
+    What is no board cannot be shown.
+    """
     if seen.ndim != 3:
         return
-    from foresight.app.terminal import abilities_of, format_board
+    from foresight.app.terminal import abilities_of, format_picture
 
     able, size = abilities_of(os.environ, sys.stdout.encoding), os.get_terminal_size()
-    for number, cells in enumerate(seen):
-        board = format_board(env.palette, cells, able, (size.columns, size.lines - 2))
-        up = f"\x1b[{len(board)}A" if number else ""
-        print(up + "\n".join(board), flush=True)
+    still = len(captions) - len(seen)
+    for number, caption in enumerate(captions):
+        cells = seen[max(0, number - still)]
+        board = format_picture(env.palette, cells, able, (size.columns, size.lines - 2 - len(caption)))
+        lines = [*board, *(f"{line[: size.columns]}\x1b[K" for line in caption)]
+        up = f"\x1b[{len(lines)}A" if number else ""
+        print(up + "\n".join(lines), flush=True)
         time.sleep(seconds)
 
 

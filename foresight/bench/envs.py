@@ -21,7 +21,7 @@ from foresight.bench.programs import device
 from foresight.envs import DOMAINS, make
 from foresight.envs.env import Env
 from foresight.envs.episodes import EpisodeState, prefetch_if_faster, start_each, step_auto_reset_each
-from foresight.errors import ForesightError
+from foresight.errors import ForesightError, unknown
 from foresight.levels import LevelSet, open_set
 
 WORK = ("rules", "observe", "paint")  # each includes the ones before
@@ -53,7 +53,7 @@ def measure_all(
     """Every domain at every batch size, and for Sokoban the other implementations that are installed."""
     for name in domains:
         if name not in DOMAINS:
-            raise ForesightError(f"unknown domain '{name}'; there are: {', '.join(DOMAINS)}")
+            raise unknown("domain", name, DOMAINS)
     if any(batch < 1 for batch in batches) or not 0 < seconds < math.inf:
         raise ForesightError("batch sizes and seconds must be positive numbers")
     sokoban_levels = open_set(levels)

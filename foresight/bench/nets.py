@@ -29,7 +29,7 @@ from foresight.bench.programs import (
     tell,
     uneventful,
 )
-from foresight.errors import ForesightError, is_out_of_memory
+from foresight.errors import ForesightError, is_out_of_memory, unknown
 from foresight.nets import KINDS, make
 from foresight.nets.net import Net
 from foresight.runs.architectures import ARCHITECTURES, PICTURES, paper_network
@@ -79,7 +79,7 @@ def pairs(kinds: Sequence[str] = (), domains: Sequence[str] = ()) -> list[Pair]:
     """The networks and domains that go together, out of those named; of all where none are."""
     for name, known in [*((k, KINDS) for k in kinds), *((d, PICTURES) for d in domains)]:
         if name not in known:
-            raise ForesightError(f"'{name}' is not known; there are: {', '.join(known)}")
+            raise unknown("network or domain", name, known)
     found = [(kind, domain) for kind in kinds or KINDS for domain in domains or PICTURES if exists(kind, domain)]
     if not found:
         asked = f"`nets` {' '.join(kinds)} `domains` {' '.join(domains)}"

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from foresight.errors import ForesightError
+from foresight.errors import ForesightError, unknown
 from foresight.plugins import resolve
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def make(env: "str | type[Env]", **settings: Any) -> "Env":
     known = settings_of(build)
     for setting, value in settings.items():
         if setting not in known:
-            raise ForesightError(f"{build.name} has no setting '{setting}'; there are: {', '.join(known) or 'none'}")
+            raise unknown(f"setting of {build.name}", setting, known)
         check_kind(f"{build.name}'s setting '{setting}'", value, known[setting].default)
     missing = [name for name, p in known.items() if p.default is p.empty and name not in settings]
     if missing:

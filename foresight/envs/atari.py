@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from foresight.errors import ForesightError, MissingExtra
+from foresight.errors import ForesightError, MissingExtra, unknown
 from foresight.types import Outcome, TimeStep
 
 GAMES = {  # our name: the emulator's
@@ -45,7 +45,7 @@ class Atari:
     def __post_init__(self):
         """Check what is asked for; the emulators start with the first games."""
         if str(self.game) not in GAMES:
-            raise ForesightError(f"no Atari game '{self.game}'; there are: {', '.join(GAMES)}")
+            raise unknown("Atari game", self.game, GAMES)
         if self.batch < 1:
             raise ForesightError(f"a batch of {self.batch} games cannot be played; expected at least 1")
         for name in ("clip_rewards", "life_loss_ends"):

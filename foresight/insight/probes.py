@@ -58,7 +58,7 @@ class Probe:
         """Logits float32 [S, H, W, K] for every square of the board, from states [S, h, w, C]."""
         return np.asarray(read_squares(jnp.asarray(self.weights), jnp.asarray(inputs)))
 
-    def heads(self, inputs: np.ndarray) -> np.ndarray:
+    def read(self, inputs: np.ndarray) -> np.ndarray:
         """The likeliest class of every square, uint8 [..., H, W], from states [..., h, w, C]; 0 within the margin."""
         flat = inputs.reshape(-1, *inputs.shape[-3:])
         classes = self.logits(flat).argmax(-1).astype(np.uint8)

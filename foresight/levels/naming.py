@@ -1,14 +1,15 @@
 """What a user calls a level set: a packed file, a text source, a built-in name or a cached one."""
 
 import importlib.resources
-import os
 from pathlib import Path
 
+from foresight.errors import did_you_mean
 from foresight.levels.acquire.published import BOXOBAN
 from foresight.levels.acquire.sources import Faults, one_set, read_source
 from foresight.levels.cells import LevelError
 from foresight.levels.packed import SUFFIX, is_packed, read_set
 from foresight.levels.sets import LevelSet
+from foresight.storage.cache import cache_folder
 from foresight.storage.files import kind_of_path
 
 BUILTIN = "builtin/"
@@ -19,18 +20,10 @@ def builtin_folder() -> Path:
     return Path(str(importlib.resources.files("foresight.levels"))) / "builtin"
 
 
-def cache_folder() -> Path:
-    """Where downloaded sets are kept: FORESIGHT_CACHE, or the user's cache folder."""
-    chosen = os.environ.get("FORESIGHT_CACHE")
-    if chosen:
-        return Path(chosen) / "levels"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "foresight" / "levels"
-
-
 def named_sets() -> dict[str, Path]:
     """Every name that `open_set` knows, with its packed file."""
     shipped = {f"{BUILTIN}{path.stem}": path for path in sorted(builtin_folder().glob(f"*{SUFFIX}"))}
-    cached = {path.stem: path for path in sorted(cache_folder().glob(f"*{SUFFIX}"))}
+    cached = {path.stem: path for path in sorted(cache_folder("levels").glob(f"*{SUFFIX}"))}
     return shipped | cached
 
 
@@ -46,7 +39,8 @@ def find_set(name: str | Path) -> Path:
                 f" levels; or take a built-in set, such as {BUILTIN}train or {BUILTIN}test"
             )
         raise LevelError(
-            f"no level set '{name}': expected a packed file, a text file, folder or archive of levels,"
+            f"no level set '{name}'{did_you_mean(str(name), named)}: expected a packed file, a text file, folder or"
+            " archive of levels,"
             f" or one of {', '.join(named) or 'the built-in sets'} (see `foresight levels list`)"
         )
     return named[str(name)]

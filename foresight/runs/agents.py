@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,7 +13,7 @@ from foresight.envs.env import Env
 from foresight.envs.host import HostEnv
 from foresight.envs.level_select import state_of_level
 from foresight.envs.sokoban.rules import pack_set
-from foresight.errors import ForesightError
+from foresight.errors import ForesightError, did_you_mean
 from foresight.evaluation.episode import Episode, play_episode
 from foresight.evaluation.solve import PlaySettings
 from foresight.learning.update import TrainState
@@ -23,16 +22,15 @@ from foresight.levels.naming import find_set
 from foresight.levels.operations import pad_to, widen
 from foresight.nets.net import Net
 from foresight.runs.build import build_any, net_shape
+from foresight.runs.cards import SHIPPED, SUFFIX, agent_files
 from foresight.runs.config import RunConfig, from_json
 from foresight.runs.loop import say_on_stderr
 from foresight.runs.weights import Weights, load_weights
 from foresight.storage.arrays import Arrays, encode, fill, name_leaves, to_arrays
 from foresight.storage.files import write_whole
 
-SUFFIX = ".safetensors"
 TEST_SET = "builtin/test"
 SIDES = range(5, 41)  # of boards that a network may be made for
-SHIPPED = Path(str(files("foresight"))) / "agents"  # trained agents that come with the package
 
 
 class Agent(NamedTuple):
@@ -92,14 +90,17 @@ def shipped_names() -> list[str]:
 
 
 def find_model(model: str | Path) -> Path:
-    """The run folder, checkpoint or file that `model` names; a shipped agent's name where nothing has that path."""
-    path = Path(model)
+    """The run folder, checkpoint or file that `model` names; an agent's name where nothing has that path."""
+    path, named = Path(model), agent_files()
     if path.exists():
         return path
-    if str(model) in shipped_names():
-        return SHIPPED / f"{model}{SUFFIX}"
-    shipped = f", or the name of a shipped agent: {', '.join(shipped_names())}" if shipped_names() else ""
-    raise ForesightError(f"there is no '{model}': expected a run folder, a checkpoint folder, a {SUFFIX} file{shipped}")
+    if str(model) in named:
+        return named[str(model)]
+    meant = did_you_mean(str(model), named)
+    agents = f", or the name of an agent: {', '.join(named)}" if named else ""
+    raise ForesightError(
+        f"there is no '{model}'{meant}: expected a run folder, a checkpoint folder, a {SUFFIX} file{agents}"
+    )
 
 
 def load_agents(model: str | Path, levels: str | None = None, best: bool = False) -> list[Agent]:
@@ -114,25 +115,17 @@ def load_agents(model: str | Path, levels: str | None = None, best: bool = False
         raise ForesightError(f"{model} plays {config.domain}, which makes its own levels: `levels` is for sokoban")
     if config.takes_level_sets:
         levels = levels or usual_levels(path, config)
-    env = build_any(config, levels)
-    check_boards(model, weights, config, env, levels)
+    env = fitted(model, weights, config, levels)
     return [agent_of_seed(weights, config, env, index)._replace(levels=levels) for index in range(config.seeds)]
 
 
 def load_agent_for(model: str | Path, levels: LevelSet) -> Agent:
-    """The agent (the first, where several were trained together) on a set of Sokoban levels.
-
-    Boards smaller than those its network is made for are filled up with walls.
-    """
+    """The agent (the first, where several were trained together) on a set of Sokoban levels."""
     weights = load_weights(find_model(model))
     config = config_of(weights)
     if not config.takes_level_sets:
         raise ForesightError(f"{model} plays {config.domain}, expected an agent that plays sokoban")
-    env = build_any(config, levels)
-    side = None if is_made_for(weights, config, env) else side_of(weights, config, env)
-    if side is not None and side >= max(levels.height, levels.width):
-        env = build_any(config, widen(levels, side, side, levels.boxes))
-    check_boards(model, weights, config, env, levels.name)
+    env = fitted(model, weights, config, levels)
     return agent_of_seed(weights, config, env, 0)._replace(levels=levels.name)
 
 
@@ -154,18 +147,21 @@ def config_of(weights: Weights) -> RunConfig:
     return from_json(RunConfig, weights.config, f"{weights.source}: config")
 
 
-def check_boards(
-    model: str | Path, weights: Weights, config: RunConfig, env: Env | HostEnv, levels: str | None
-) -> None:
-    """Reject Sokoban levels of another size than the network is made for; some networks play boards of any size."""
+def fitted(model: str | Path, weights: Weights, config: RunConfig, levels: str | LevelSet | None) -> Env | HostEnv:
+    """The domain on boards of the size a network is made for: smaller Sokoban boards are filled up with walls."""
+    env = build_any(config, levels)
     if not config.takes_level_sets or is_made_for(weights, config, env):
-        return
+        return env
     side = side_of(weights, config, env)
-    if side is not None:  # otherwise it does not fit for another reason, which is reported when it is filled
+    if side is None:  # it does not fit for another reason, which is reported when it is filled
+        return env
+    boards = levels if isinstance(levels, LevelSet) else open_set(levels)
+    if max(env.height, env.width) > side:
         raise ForesightError(
-            f"{model} plays boards of {side}x{side}, and those of {levels} are {env.height}x{env.width}: "
+            f"{model} plays boards of up to {side}x{side}, and those of {boards.name} are {env.height}x{env.width}: "
             "give `levels` of its size"
         )
+    return build_any(config, widen(boards, side, side, boards.boxes))
 
 
 def side_of(weights: Weights, config: RunConfig, env: Env) -> int | None:

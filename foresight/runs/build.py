@@ -19,14 +19,18 @@ from foresight.runs.config import RunConfig, assignments, restored
 
 ATARI_SETTINGS = ("game", "clip_rewards", "life_loss_ends", "noop_starts")  # what `env` may say; the rest is the run's
 
+OPTIONS_OF_THEIR_OWN = {"levels", "max_episode_steps"}  # settings of a domain that `env` may not give
+
 
 def build_env(
     config: RunConfig, levels: str | LevelSet | None = None, max_episode_steps: tuple[int, int] | None = None
 ) -> Env:
     """The domain of a run, on its own levels and step limits or on others."""
     settings = assignments(config.env.env, "env")
+    for name in settings.keys() & OPTIONS_OF_THEIR_OWN:
+        raise ForesightError(f"`env` {name}=...: this has a setting of its own, `{name}`")
     if config.takes_level_sets:
-        settings["levels"] = levels or config.env.levels
+        settings["levels"] = config.env.levels if levels is None else levels
     return make_env(config.domain, max_episode_steps=max_episode_steps or config.env.max_episode_steps, **settings)
 
 

@@ -225,7 +225,7 @@ def assignments(pairs: tuple[str, ...], setting: str) -> dict[str, Any]:
             raise ForesightError(f"`{setting}` {pair}: expected NAME=VALUE")
         try:
             value = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             value = text
         values[name.replace("-", "_")] = tuple(value) if isinstance(value, list) else value
     return values

@@ -53,11 +53,10 @@ def filter_levels(
     on_progress: Callable[[int], None] = lambda done: None,
 ) -> LevelSet:
     """The levels that are (not) solved, in order; progress is kept beside `destination` until `finish` is called."""
+    try_levels = attempts_of(levels, settings)  # before anything is written: there may be no such agent
     solved, journal = resume(journal_of(destination), levels, settings)
     try:
         on_progress(len(solved))
-        if len(solved) < len(levels):
-            try_levels = attempts_of(levels, settings)
         while len(solved) < len(levels):
             numbers = np.arange(len(solved), min(len(levels), len(solved) + CHUNK))
             won = try_levels(numbers)

@@ -3,9 +3,10 @@
 from dataclasses import replace
 
 from foresight.envs import DOMAINS, ON_HOST, env_class, facts, settings_of
+from foresight.errors import unknown
 from foresight.learning.settings import LearnSettings
 from foresight.nets import KINDS
-from foresight.plugins import unknown
+from foresight.plugins import unknown_part
 from foresight.runs.config import EnvSettings, NetSettings, RunConfig
 
 
@@ -90,10 +91,10 @@ HOST_CHUNK = 10_000  # steps between two looks: nothing is gained by longer call
 def preset(name: str, domain: str | None = None, net: str | None = None) -> RunConfig:
     """The settings called `name`; what they say of another domain or network than the one wanted is skipped."""
     if name not in PRESETS:
-        raise unknown(name, PRESETS, "preset", own=False)
+        raise unknown("preset", name, PRESETS)
     for what, wanted, known in (("environment", domain, DOMAINS | ON_HOST), ("network", net, KINDS)):
         if wanted is not None and wanted not in known and ":" not in wanted:
-            raise unknown(wanted, known, what)
+            raise unknown_part(what, wanted, known)
     chosen = PRESETS[name]()
     if domain not in (None, chosen.domain):
         env = replace(env_settings(domain, chosen.env), env=())

@@ -135,12 +135,12 @@ def run_training(
     """
     join_processes(devices)
     mesh = env_mesh(devices, config.learn)
+    compiled = program(config, build_env(config), mesh)
+    start_from(compiled.shape())  # what cannot be built or does not fit is rejected before anything is written or said
     if is_writer():
         say(f"training on {describe(mesh)}")
         if jax.default_backend() == "cpu" and config.net.dtype == "bfloat16":
             say("bfloat16 is slow on a CPU: `dtype` float32 is faster there")
-    compiled = program(config, build_env(config), mesh)
-    start_from(compiled.shape())  # what cannot be built or does not fit is rejected before anything is written
     return train_loop(
         folder,
         config.as_json(),

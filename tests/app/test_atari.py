@@ -19,7 +19,7 @@ TINY_DRC = "--net drc --depth 1 --ticks 1 --features 2 --net-set hidden=4".split
 def test_without_the_extra_training_says_what_to_install(tmp_path, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "ale_py.vector_env", None)
     assert status_of(["train", "atari", "--env", "game=breakout", "--out", str(tmp_path / "run")]) == 2
-    assert "Atari needs the extra 'atari': pip install 'foresight[atari]'" in capsys.readouterr().err
+    assert "Atari needs the extra 'atari': pip install 'foresight-drc[atari]'" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
 
 

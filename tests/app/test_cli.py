@@ -8,7 +8,7 @@ import pytest
 
 from foresight import __version__
 from foresight.app import cli
-from foresight.app.cli import COMMANDS, main
+from foresight.app.cli import COMMANDS
 from tests.app.small_runs import modules_of, status_of
 
 COMMAND = [sys.executable, "-c", "from foresight.app.cli import main; main()"]
@@ -43,7 +43,7 @@ def test_the_package_runs_as_a_module():
     output = subprocess.run([*words, "--version"], capture_output=True, text=True, timeout=60, check=False)
     assert (output.returncode, output.stdout) == (0, f"foresight {__version__}\n")
     wrong = subprocess.run([*words, "bogus"], capture_output=True, text=True, timeout=60, check=False)
-    assert (wrong.returncode, wrong.stderr.startswith("foresight: unknown command 'bogus'")) == (2, True)
+    assert (wrong.returncode, wrong.stderr.startswith("foresight: there is no command 'bogus'")) == (2, True)
 
 
 def test_help_names_every_command_and_gives_an_example(capsys):
@@ -98,13 +98,13 @@ def test_output_that_has_no_room_is_an_error_of_one_line(unbuffered, words):
     assert (status, output) == (2, "foresight: cannot write standard output: No space left on device\n")
 
 
-def test_other_errors_of_the_system_are_not_taken_for_it(monkeypatch):
+def test_an_error_of_the_system_names_its_file_and_is_not_taken_for_the_output(monkeypatch, capsys):
     def fail(arguments):
-        raise OSError(5, "a disk of no concern to the output")
+        raise OSError(5, "a disk of no concern to the output", "/some/file")
 
     monkeypatch.setattr("foresight.app.cli.run", fail)
-    with pytest.raises(OSError, match="of no concern"):
-        main([])
+    assert status_of([]) == 2
+    assert capsys.readouterr().err == "foresight: cannot use /some/file: a disk of no concern to the output\n"
 
 
 @pytest.mark.parametrize(
@@ -119,10 +119,17 @@ def test_too_little_memory_is_told_in_one_line(error, monkeypatch, capsys):
     assert capsys.readouterr().err.startswith("foresight: out of memory: less at a time (--num-envs")
 
 
-def test_other_errors_of_the_device_are_not_hidden(monkeypatch):
+@pytest.mark.parametrize("words", [["train"], ["--debug", "train"], ["train", "--debug"]])
+def test_an_unexpected_error_is_one_line_with_how_to_report_it_and_status_1(words, monkeypatch, capsys):
     def broken(arguments):
-        raise RuntimeError("INTERNAL: no")
+        assert arguments == ["train"], "--debug is for the edge alone"
+        raise RuntimeError("INTERNAL: no\n\x1b[31mmore")
 
     monkeypatch.setattr(cli, "run", broken)
-    with pytest.raises(RuntimeError, match="INTERNAL"):
-        main(["train"])
+    assert status_of(words) == 1
+    *trace, last = capsys.readouterr().err.splitlines()
+    assert last.startswith("foresight: unexpected RuntimeError in test_cli.py, line ")
+    assert ": INTERNAL: no \\x1b[31mmore; " in last
+    assert last.endswith(cli.HOW_TO_REPORT)
+    assert bool(trace) == ("--debug" in words)
+    assert not trace or trace[0].startswith("Traceback")

@@ -123,4 +123,4 @@ def test_help_shows_examples(capsys):
     assert status_of(["compare", "--help"]) == 0
     output = capsys.readouterr().out
     assert "foresight compare runs/drc runs/vin runs/cnn" in output
-    assert "each as RUN or LABEL=RUN (required)" in " ".join(output.split())
+    assert "RUN ... run folders, each as RUN or LABEL=RUN" in " ".join(output.split())

@@ -213,7 +213,8 @@ def test_an_integer_of_5000_digits_exits_2(arguments, capsys, here):
 
 @pytest.mark.parametrize("url", ["", "ftp://x", "http://[", "http://x:99999999/", "http://a b/"])
 def test_an_address_that_is_none_is_one_line(url, error):
-    assert "cannot" in error("fetch", "--url", url)
+    message = error("fetch", "--url", url)
+    assert "cannot" in message or "--url is empty" in message
 
 
 def test_generated_solutions_are_written_as_lurd(output, here):
@@ -263,7 +264,7 @@ def test_a_level_that_is_not_there_cannot_be_shown(error, index):
 
 
 def test_a_picture_of_absurd_size_is_rejected(error):
-    assert "--scale 1000, expected 1 to 256" in error("show", "small.txt", 0, "--png", "x.png", "--scale", 1000)
+    assert "--scale must be at most 256, not 1000" in error("show", "small.txt", 0, "--png", "x.png", "--scale", 1000)
 
 
 @pytest.mark.parametrize("name", ["level.jpg", "level", "level.png.txt"])
@@ -287,7 +288,7 @@ def test_subset_takes_the_first_levels_or_draws_by_seed(output):
 
 def test_a_subset_that_is_too_large_or_a_negative_seed_is_rejected(error):
     assert "expected a count from 1 to that, got 99" in error("subset", "small.txt", "x.levels", "--count", 99)
-    assert "--seed -1, expected 0 or more" in error("subset", "small.txt", "x.levels", "--count", 1, "--seed", -1)
+    assert "--seed must be at least 0, not -1" in error("subset", "small.txt", "x.levels", "--count", 1, "--seed", -1)
 
 
 def test_dedupe_drops_repeats(output, here):

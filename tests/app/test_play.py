@@ -14,10 +14,19 @@ import pytest
 
 from foresight.app import play as command
 from foresight.app.play_session import Session, actions_by_key
-from foresight.app.terminal import ENTER, LEAVE, Abilities, abilities_of, format_board, nearest_of_256, paint
+from foresight.app.terminal import (
+    ENTER,
+    LEAVE,
+    Abilities,
+    abilities_of,
+    format_board,
+    format_picture,
+    nearest_of_256,
+    paint,
+)
 from foresight.envs import make
 from foresight.errors import ForesightError
-from foresight.render.draw import format_cells
+from foresight.render.draw import draw, format_cells
 from foresight.render.palette import GRIDWORLD, SOKOBAN
 
 LEVELS = """\
@@ -133,6 +142,26 @@ def test_a_board_too_tall_is_shown_in_half_blocks_or_else_as_symbols():
     assert "38;2;62" not in halves[0]
     assert "48;2;62;66;78" in halves[0], "the second row is the ground of the first line"
     assert format_board(GRIDWORLD, cells, Abilities(24, has_blocks=False), (80, 2)) == [" ", "#", "x"]
+
+
+def test_a_picture_in_half_blocks_is_as_large_as_fits_and_has_the_colours_of_the_drawing():
+    cells = np.array([[0, 1], [5, 3]])
+    lines = format_picture(SOKOBAN, cells, COLOURFUL, (80, 8))
+    assert [line.count("▀") for line in lines] == [16] * 8, "8 pixels a cell"
+    pixels = draw(SOKOBAN, cells, 8)
+    top, bottom = pixels[0, 3], pixels[1, 3]
+    assert lines[0].split("▀")[3].endswith("38;2;{};{};{};48;2;{};{};{}m".format(*top, *bottom))
+    assert [line.count("▀") for line in format_picture(SOKOBAN, cells, COLOURFUL, (7, 80))] == [6] * 3
+    assert format_picture(SOKOBAN, cells, PLAIN, (80, 24)) == format_board(SOKOBAN, cells, PLAIN, (80, 24))
+
+
+def test_walls_around_a_smaller_board_are_not_shown(tmp_path):
+    path = tmp_path / "mixed.txt"
+    path.write_text(LEVELS + "\n########\n#@$   .#\n#      #\n########\n")
+    session = Session(make("sokoban", levels=str(path)), 0, seed=0)
+    assert session.cells.shape == (3, 6)
+    session.press("n"), session.press("n")
+    assert session.cells.shape == (4, 8)
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,7 @@ def test_settings_that_cannot_be_are_refused_by_name(words, message):
     [
         (["--levels", "nowhere"], "no level set 'nowhere'"),
         (["--env", "view=upside-down"], "unknown view 'upside-down'"),
-        (["--env", "gravity=1"], "no setting 'gravity'"),
+        (["--env", "gravity=1"], "no setting of sokoban 'gravity'"),
         (["--net-set", "wheels=4"], "'drc' has no setting 'wheels'"),
         (["--net-set", "wheels"], "expected NAME=VALUE"),
         (["--net-set", "hidden=x"], "--net-set hidden is 'x'; expected int"),
@@ -215,7 +215,7 @@ def test_tensorboard_or_wandb_that_is_missing_is_said_at_once(tmp_path, capsys, 
     monkeypatch.setattr("foresight.app.train.find_spec", lambda package: None)
     for flag in ("tensorboard", "wandb"):
         assert status_of(["train", "--out", str(tmp_path / "run"), f"--{flag}"]) == 2
-        assert f"pip install 'foresight[{flag}]'" in capsys.readouterr().err
+        assert f"pip install 'foresight-drc[{flag}]'" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
 
 
@@ -266,13 +266,13 @@ def test_without_a_terminal_a_line_now_and_then_is_said(capsys):
     lines = []
     with TrainingProgress("a run", 2000, 2, lines.append) as progress:
         begun = time.monotonic()
-        for second in (1, 29, 31, 40, 62):
+        for second in (1, 2, 4, 29, 31, 40, 62):
             progress.show(RECORD, begun + second)
-    assert len(lines) == 2
+    assert len(lines) == 4, "often in the first half minute, then every half minute"
     assert lines[0].startswith("1,000 of 2,000 steps")
     with TrainingProgress("a run", 2000, 2, lines.append, quiet=True) as progress:
         progress.show(RECORD, begun + 100)
-    assert len(lines) == 2
+    assert len(lines) == 4
     assert capsys.readouterr().out == ""
 
 
@@ -306,3 +306,12 @@ def wait_for(condition, seconds: float = 120.0) -> None:
     while not condition():
         assert time.monotonic() < end, "waited too long"
         time.sleep(0.05)
+
+
+@pytest.mark.parametrize(("more", "dtype"), [((), "float32"), (("--dtype", "bfloat16"), "bfloat16")])
+def test_on_a_cpu_a_new_run_computes_in_float32_unless_asked(more, dtype, tmp_path, monkeypatch):
+    use_linear_networks(monkeypatch)
+    levels = write_levels(tmp_path)
+    assert status_of(arguments(levels, tmp_path / "run", *more)) == 0
+    assert json.loads((tmp_path / "run" / "config.json").read_text())["config"]["net"]["dtype"] == dtype
+    assert status_of(["train", "--out", str(tmp_path / "run")]) == 0, "what has begun is resumed as it was"

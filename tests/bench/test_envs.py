@@ -46,7 +46,7 @@ def test_the_document_names_the_device_and_the_version():
 
 
 def test_an_unknown_domain_or_a_senseless_batch_is_refused():
-    with pytest.raises(ForesightError, match="unknown domain 'chess'"):
+    with pytest.raises(ForesightError, match="there is no domain 'chess'"):
         next(measure_all(("chess",)))
     with pytest.raises(ForesightError, match="must be positive"):
         next(measure_all(("sokoban",), (0,)))

@@ -151,5 +151,5 @@ def test_an_unknown_game_is_refused_with_the_list_of_games():
 
 def test_without_the_extra_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "ale_py.vector_env", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'foresight\[atari\]'"):
+    with pytest.raises(MissingExtra, match=r"pip install 'foresight-drc\[atari\]'"):
         Atari("breakout", batch=1)

@@ -136,5 +136,5 @@ def test_without_numba_the_extra_is_named(monkeypatch):
         monkeypatch.delitem(sys.modules, f"foresight.levels.generator.{name}", raising=False)
         monkeypatch.delattr(f"foresight.levels.generator.{name}", raising=False)
     monkeypatch.setitem(sys.modules, "numba", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'foresight\[generate\]'"):
+    with pytest.raises(MissingExtra, match=r"pip install 'foresight-drc\[generate\]'"):
         generate(1, 1, 7, seed=0)

@@ -10,8 +10,8 @@ import pytest
 
 from foresight.errors import ForesightError
 from foresight.learning.update import TrainState
-from foresight.levels import LevelError, naming, write_set
-from foresight.runs import agents
+from foresight.levels import LevelError, naming, open_set, write_set
+from foresight.runs import agents, cards
 from foresight.runs.agents import (
     config_of,
     export_agent,
@@ -63,25 +63,43 @@ def test_seeds_trained_together_become_agents_of_their_own(tmp_path, config):
     assert loaded[0].frames == 7 * config.learn.steps_per_iteration
 
 
+def ship_from(monkeypatch, folder: Path) -> None:
+    """From now on the agents in this folder come with the package."""
+    for module in (agents, cards):
+        monkeypatch.setattr(module, "SHIPPED", folder)
+
+
 def test_agents_stored_before_a_setting_existed_are_loaded_with_its_default(tmp_path, config):
     write_weights(tmp_path / "a.safetensors", config, without="non_finite")
     assert all(agent.config == config for agent in load_agents(tmp_path / "a.safetensors"))
 
 
 @pytest.mark.parametrize("seeds", [1, 3])
-def test_boards_of_another_size_are_refused_by_their_size(tmp_path, config, seeds):
+def test_smaller_boards_are_filled_up_with_walls_and_larger_ones_rejected_by_their_size(tmp_path, config, seeds):
     square = tmp_path / "square.levels"
     write_set(level_set(level("######", "#@$. #", "#    #", "#    #", "#    #", "######")), square)
     trained = replace(config, seeds=seeds, env=replace(config.env, levels=str(square)))
     write_weights(tmp_path / "a.safetensors", trained)
     assert len(load_agents(tmp_path / "a.safetensors", str(square))) == seeds
-    with pytest.raises(ForesightError, match=r"a.safetensors plays boards of 6x6, and those of .* are 3x5"):
-        load_agents(tmp_path / "a.safetensors", config.env.levels)
+    small = load_agents(tmp_path / "a.safetensors", config.env.levels)
+    assert len(small) == seeds
+    board = np.asarray(small[0].env.observe(small[0].env.reset_to(0)))
+    np.testing.assert_array_equal(board[:3, :5], open_set(config.env.levels).cells(0)[0])
+    assert not board[3:].any()
+    assert not board[:, 5:].any()
+    large = tmp_path / "large.levels"
+    write_set(level_set(level("#######", "#@$.  #", "#######")), large)
+    with pytest.raises(ForesightError, match=r"a.safetensors plays boards of up to 6x6, and those of .* are 3x7"):
+        load_agents(tmp_path / "a.safetensors", str(large))
 
 
-def test_a_shipped_agent_says_which_boards_it_plays():
-    with pytest.raises(ForesightError, match="drc33-100m plays boards of 10x10, and those of builtin/tiny-test"):
-        load_agents("drc33-100m", "builtin/tiny-test")
+def test_a_shipped_agent_plays_smaller_boards_and_says_which_are_too_large(tmp_path):
+    agent = load_agents("drc33-100m", "builtin/tiny-test")[0]
+    assert (agent.env.height, agent.env.width) == (10, 10)
+    large = tmp_path / "large.levels"
+    write_set(level_set(level("###########", "#@$.      #", "###########")), large)
+    with pytest.raises(ForesightError, match=r"drc33-100m plays boards of up to 10x10, and those of .* are 3x11"):
+        load_agents("drc33-100m", str(large))
 
 
 @pytest.mark.parametrize("name", shipped_names())
@@ -131,7 +149,7 @@ def unseen_levels(tmp_path, monkeypatch):
 def test_a_shipped_agent_plays_the_built_in_test_set_where_its_own_levels_are_not_here(
     tmp_path, config, unseen_levels, monkeypatch, capsys
 ):
-    monkeypatch.setattr(agents, "SHIPPED", tmp_path / "shipped")
+    ship_from(monkeypatch, tmp_path / "shipped")
     write_weights(tmp_path / "shipped" / "planner.safetensors", config)
     assert load_agents("planner")[0].levels == config.env.levels
     assert capsys.readouterr().err == ""
@@ -152,7 +170,7 @@ def test_an_agent_of_the_users_plays_no_other_levels_than_its_own(tmp_path, conf
 
 
 def test_a_shipped_agent_is_found_by_its_name_unless_a_path_has_it(tmp_path, config, monkeypatch):
-    monkeypatch.setattr(agents, "SHIPPED", tmp_path)
+    ship_from(monkeypatch, tmp_path)
     monkeypatch.chdir(tmp_path)
     write_weights(tmp_path / "planner.safetensors", config)
     assert shipped_names() == ["planner"]
@@ -162,9 +180,9 @@ def test_a_shipped_agent_is_found_by_its_name_unless_a_path_has_it(tmp_path, con
 
 
 def test_a_model_that_is_not_there_is_refused_with_the_names_that_are(tmp_path, config, monkeypatch):
-    monkeypatch.setattr(agents, "SHIPPED", tmp_path)
+    ship_from(monkeypatch, tmp_path)
     write_weights(tmp_path / "planner.safetensors", config)
-    with pytest.raises(ForesightError, match=r"there is no 'nobody': .* shipped agent: planner"):
+    with pytest.raises(ForesightError, match=r"there is no 'nobody': .* name of an agent: planner"):
         load_agents("nobody")
 
 

@@ -60,7 +60,7 @@ def test_a_sink_that_is_not_installed_is_named(tmp_path, monkeypatch, logger, mo
         return real(name, *rest)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(MissingExtra, match=r"needs the extra .*: pip install 'foresight\["):
+    with pytest.raises(MissingExtra, match=r"needs the extra .*: pip install 'foresight-drc\["):
         logger(Run(tmp_path, "id", {}), 0)
 
 

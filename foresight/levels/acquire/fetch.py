@@ -8,9 +8,9 @@ from foresight.levels.acquire.download import Progress, Unreachable, download
 from foresight.levels.acquire.published import BOXOBAN, Published
 from foresight.levels.acquire.sources import read_source
 from foresight.levels.cells import LevelError
-from foresight.levels.naming import cache_folder
 from foresight.levels.packed import SUFFIX, read_set, write_set
 from foresight.levels.sets import LevelSet
+from foresight.storage.cache import cache_folder
 
 ARCHIVE = "https://github.com/google-deepmind/boxoban-levels/archive/refs/heads/master.zip"
 
@@ -21,7 +21,7 @@ def fetch(
     progress: Progress = lambda done, total: None,
 ) -> dict[str, Path]:
     """Bring the published sets into the cache folder, unless they are there; their packed files by name."""
-    folder = cache_folder()
+    folder = cache_folder("levels")
     files = {name: folder / f"{name}{SUFFIX}" for name in expected}
     if all(is_cached(files[name], published) for name, published in expected.items()):
         return files

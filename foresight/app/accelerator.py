@@ -1,0 +1,41 @@
+"""Whether a GPU lies idle because jax has no CUDA, found out before jax is imported."""
+
+import logging
+import re
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
+
+from foresight.errors import PACKAGE
+
+DRIVER = Path("/proc/driver/nvidia/version")
+DEVICE = Path("/dev/nvidia0")
+PLUGINS = ("jax_cuda13_plugin", "jax_cuda12_plugin")
+FIRST_OF_CUDA_13 = 580  # the driver's version that CUDA 13 needs
+
+
+def idle_gpu_warning(environment: Mapping[str, str]) -> str | None:
+    """What to say where there is an NVIDIA GPU that jax cannot use; None where all is well or the CPU was asked for."""
+    if environment.get("JAX_PLATFORMS") or environment.get("CUDA_VISIBLE_DEVICES") == "":
+        return None
+    if not DEVICE.exists() or any(find_spec(plugin) for plugin in PLUGINS):
+        return None
+    extra = "cuda13" if driver_version() >= FIRST_OF_CUDA_13 else "cuda12"
+    return (
+        "there is an NVIDIA GPU here, but jax is installed without CUDA and runs on the CPU, many times slower: "
+        f"pip install '{PACKAGE}[{extra}]' (JAX_PLATFORMS=cpu silences this)"
+    )
+
+
+def driver_version() -> int:
+    """The first number of the NVIDIA driver's version, 0 where it is not known."""
+    try:
+        found = re.search(r"\b(\d{3})\.\d", DRIVER.read_text())
+    except OSError:
+        return 0
+    return int(found[1]) if found else 0
+
+
+def silence_jax() -> None:
+    """Let jax not say the same in its own words."""
+    logging.getLogger("jax._src.xla_bridge").addFilter(lambda record: "NVIDIA GPU may be present" not in record.msg)

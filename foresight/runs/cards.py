@@ -1,0 +1,109 @@
+"""Model cards: what an agent is, how it came to be, what it scores and where it ends. No jax in here."""
+
+import json
+from dataclasses import asdict, dataclass, field
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from foresight.errors import ForesightError, did_you_mean
+from foresight.storage.cache import cache_folder
+from foresight.storage.files import read_at_most
+
+SUFFIX = ".safetensors"
+CARD = ".json"  # a card has the name of the agent's file with this suffix
+LARGEST_CARD = 1 << 20  # bytes
+SHIPPED = Path(str(files("foresight"))) / "agents"  # trained agents that come with the package
+
+
+@dataclass(frozen=True)
+class Score:
+    """One evaluation: every level of a set, or so many episodes, greedy."""
+
+    levels: str  # the set, or the domain where it draws its own levels
+    think: int
+    count: int
+    solved_percent: float
+    ci95: tuple[float, float]
+    command: str = ""  # what measures it again
+
+
+@dataclass(frozen=True)
+class Card:
+    """What is known of an agent."""
+
+    name: str
+    domain: str
+    network: str
+    steps: int  # environment steps it was trained for
+    summary: str
+    training: dict[str, str] = field(default_factory=dict)  # lineage, commands, data, device time, by their headings
+    scores: tuple[Score, ...] = ()
+    limits: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return json.loads(json.dumps(asdict(self)))
+
+
+def agent_files() -> dict[str, Path]:
+    """Every agent with a name, and its file: those that come with the package, then those fetched or imported."""
+    found: dict[str, Path] = {}
+    for folder in (SHIPPED, cache_folder("agents")):
+        for path in sorted(folder.glob(f"*{SUFFIX}")):
+            found.setdefault(path.stem, path)
+    return found
+
+
+def agent_file(name: str) -> Path:
+    """The file of an agent by its name."""
+    known = agent_files()
+    if name not in known:
+        meant = did_you_mean(name, known)
+        raise ForesightError(f"there is no agent '{name}'{meant}; there are: {', '.join(known)}")
+    return known[name]
+
+
+def read_card(path: Path) -> Card | None:
+    """The card beside an agent's file, None where there is none."""
+    card = path.with_suffix(CARD)
+    return card_of(json_of(read_at_most(card, LARGEST_CARD), card), str(card)) if card.exists() else None
+
+
+def json_of(content: bytes, path: Path) -> Any:
+    """A JSON document, or an error that names its file."""
+    try:
+        return json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise ForesightError(f"{path} is not JSON: {error}") from error
+
+
+def card_of(values: Any, where: str) -> Card:
+    """A card from plain values."""
+    try:
+        scores = tuple(
+            Score(**score | {"ci95": (float(score["ci95"][0]), float(score["ci95"][1]))}) for score in values["scores"]
+        )
+        return Card(**values | {"scores": scores, "limits": tuple(values.get("limits", ()))})
+    except (TypeError, KeyError, ValueError, IndexError, AttributeError) as error:
+        raise ForesightError(f"{where} is not a model card: {error}") from error
+
+
+def format_card(card: Card) -> str:
+    """A card as Markdown."""
+    lines = [f"# {card.name}", "", card.summary, ""]
+    about = {"Domain": card.domain, "Network": card.network, "Environment steps": f"{card.steps:,}"} | card.training
+    lines += [f"- {heading}: {text}" for heading, text in about.items()]
+    if card.scores:
+        lines += ["", "## Scores", "", "Greedy play, each level once. The interval is Wilson's, 95 %.", ""]
+        lines += ["| levels | how many | thinking steps | solved % | interval |", "|---|---|---|---|---|"]
+        lines += [
+            f"| {score.levels} | {score.count:,} | {score.think} | {score.solved_percent:.2f} |"
+            f" {score.ci95[0]:.2f} to {score.ci95[1]:.2f} |"
+            for score in card.scores
+        ]
+        commands = dict.fromkeys(score.command for score in card.scores if score.command)
+        lines += ["", "To measure the weights that are stored:", "", *(f"    {command}" for command in commands)]
+    if card.limits:
+        lines += ["", "## Limits", "", *(f"- {limit}" for limit in card.limits)]
+    return "\n".join(lines)

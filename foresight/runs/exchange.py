@@ -1,0 +1,160 @@
+"""Agents from elsewhere and to elsewhere: a folder in the Hugging Face layout, and files fetched by their digest."""
+
+import hashlib
+import json
+import re
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from foresight.errors import ForesightError, unknown
+from foresight.runs.cards import (
+    CARD,
+    LARGEST_CARD,
+    SHIPPED,
+    SUFFIX,
+    Card,
+    agent_file,
+    card_of,
+    format_card,
+    json_of,
+    read_card,
+)
+from foresight.runs.config import RunConfig, from_json
+from foresight.runs.weights import load_weights
+from foresight.storage.cache import cache_folder
+from foresight.storage.files import read_at_most, write_whole
+
+CONFIG, MODEL, README = "config.json", "model.safetensors", "README.md"
+MANIFEST = SHIPPED / "manifest.json"  # agents that are not in the package, with where they are
+LARGEST_AGENT = 1 << 30  # bytes
+BLOCK = 1 << 16
+SECONDS_OF_SILENCE = 30
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+
+
+class Remote(NamedTuple):
+    """An agent that can be fetched."""
+
+    name: str
+    url: str
+    sha256: str
+    size: int  # bytes
+    card: dict[str, Any] | None
+
+
+def card_for(path: Path) -> Card:
+    """The card of an agent's file; where there is none, what the file itself says."""
+    card = read_card(path)
+    if card:
+        return card
+    weights = load_weights(path)
+    config = from_json(RunConfig, weights.config, f"{path}: config")
+    steps = weights.step * config.learn.steps_per_iteration
+    return Card(path.stem, config.domain, config.net.label, steps, "An agent without a model card.")
+
+
+def export_folder(name: str, folder: Path) -> list[Path]:
+    """Write an agent as a folder that Hugging Face shows: config.json, model.safetensors and README.md."""
+    path = agent_file(name)
+    card, weights = card_for(path), load_weights(path)
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise ForesightError(f"{folder} is there and not an empty folder: give another name, or remove it first")
+    config = {"model_type": "foresight", "step": weights.step, "run": weights.config, "card": card.as_json()}
+    contents = {
+        MODEL: path.read_bytes(),
+        CONFIG: (json.dumps(config, indent=1) + "\n").encode(),
+        README: f"{front_matter(card)}\n{format_card(card)}\n".encode(),
+    }
+    for file, content in contents.items():
+        write_whole(folder / file, content)
+    return [folder / file for file in contents]
+
+
+def front_matter(card: Card) -> str:
+    """What the hub reads of a model's page."""
+    tags = "\n".join(f"- {tag}" for tag in ("reinforcement-learning", "planning", card.domain, "drc", "jax"))
+    return (
+        f"---\nlibrary_name: foresight\nlicense: apache-2.0\npipeline_tag: reinforcement-learning\ntags:\n{tags}\n---\n"
+    )
+
+
+def import_folder(folder: Path, name: str | None = None) -> Path:
+    """Take an agent from such a folder into the cache folder, under its own name or another."""
+    config_file, model_file = folder / CONFIG, folder / MODEL
+    config = json_of(read_at_most(config_file, LARGEST_CARD), config_file)
+    if not isinstance(config, dict) or config.get("model_type") != "foresight":
+        raise ForesightError(f"{config_file} is not of a foresight agent: expected model_type 'foresight'")
+    weights = load_weights(model_file)
+    for what, there, here in (("run", config.get("run"), weights.config), ("step", config.get("step"), weights.step)):
+        if there != here:
+            raise ForesightError(f"{config_file} and {model_file} differ in '{what}': they are not of one agent")
+    card = card_of(config.get("card"), f"{config_file}: card")
+    return keep(name or card.name, read_at_most(model_file, LARGEST_AGENT), card.as_json())
+
+
+def keep(name: str, content: bytes, card: dict[str, Any] | None) -> Path:
+    """Put an agent's file and card into the cache folder."""
+    if not NAME.fullmatch(name):
+        raise ForesightError(f"an agent cannot be called '{name[:100]}': expected letters, digits, dots and dashes")
+    if (SHIPPED / f"{name}{SUFFIX}").exists():
+        raise ForesightError(f"an agent called '{name}' comes with the package: give another name")
+    path = cache_folder("agents") / f"{name}{SUFFIX}"
+    write_whole(path, content)
+    if card:
+        write_whole(path.with_suffix(CARD), (json.dumps(card | {"name": name}, indent=1) + "\n").encode())
+    return path
+
+
+def read_manifest(path: Path = MANIFEST) -> dict[str, Remote]:
+    """The agents that can be fetched, by name."""
+    values = json_of(read_at_most(path, LARGEST_CARD), path)
+    try:
+        remotes = [
+            Remote(each["name"], each["url"], each["sha256"], int(each["size"]), each.get("card"))
+            for each in values["agents"]
+        ]
+    except (TypeError, KeyError, ValueError) as error:
+        raise ForesightError(f"{path} is not a list of agents: {error}") from error
+    return {remote.name: remote for remote in remotes}
+
+
+def fetch_agent(name: str, manifest: Path = MANIFEST, progress: Callable[[int], None] = lambda done: None) -> Path:
+    """Bring an agent into the cache folder, unless it is there, and verify it by its digest."""
+    remotes = read_manifest(manifest)
+    if name not in remotes:
+        raise unknown("agent to fetch", name, remotes)
+    remote = remotes[name]
+    path = cache_folder("agents") / f"{name}{SUFFIX}"
+    if path.exists() and digest(path.read_bytes()) == remote.sha256:
+        return path
+    content = download(remote, progress)
+    if digest(content) != remote.sha256:
+        raise ForesightError(f"{remote.url} is not the agent '{name}': its digest is not the one published")
+    return keep(name, content, remote.card)
+
+
+def digest(content: bytes) -> str:
+    """SHA-256 in hexadecimal digits."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def download(remote: Remote, progress: Callable[[int], None]) -> bytes:
+    """The file of an agent, of no more bytes than it should have."""
+    if not remote.url.startswith(("https://", "http://", "file://")):
+        raise ForesightError(f"cannot download {remote.url}: expected an address that starts with https://")
+    if remote.size > LARGEST_AGENT:
+        raise ForesightError(f"{remote.name} has {remote.size:,} bytes, expected at most {LARGEST_AGENT:,}")
+    content = bytearray()
+    try:
+        with urllib.request.urlopen(remote.url, timeout=SECONDS_OF_SILENCE) as response:
+            while block := response.read(BLOCK):
+                content += block
+                progress(len(content))
+                if len(content) > remote.size:
+                    raise ForesightError(f"{remote.url} is longer than the {remote.size:,} bytes of '{remote.name}'")
+    except (urllib.error.URLError, OSError, ValueError) as error:
+        raise ForesightError(f"cannot download {remote.url}: {getattr(error, 'reason', None) or error}") from error
+    return bytes(content)

@@ -1,0 +1,45 @@
+"""What is said where a GPU lies idle."""
+
+import pytest
+
+from foresight.app import accelerator, cli
+from foresight.app.accelerator import idle_gpu_warning
+from tests.app.small_runs import status_of
+
+
+@pytest.fixture
+def machine(tmp_path, monkeypatch):
+    """A machine with a GPU, a driver of CUDA 13, and jax without CUDA."""
+    monkeypatch.setattr(accelerator, "DEVICE", tmp_path)
+    monkeypatch.setattr(accelerator, "DRIVER", tmp_path / "version")
+    monkeypatch.setattr(accelerator, "find_spec", lambda name: None)
+    (tmp_path / "version").write_text("NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.65.06  Release\n")
+    return tmp_path
+
+
+def test_a_gpu_that_jax_cannot_use_is_warned_of_with_what_to_install(machine):
+    assert "pip install 'foresight-drc[cuda13]'" in idle_gpu_warning({})
+    (machine / "version").write_text("NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.183.01  Sun\n")
+    assert "pip install 'foresight-drc[cuda12]'" in idle_gpu_warning({})
+    (machine / "version").unlink()
+    assert "foresight-drc[cuda12]" in idle_gpu_warning({})
+
+
+def test_nothing_is_said_where_the_cpu_was_asked_for_or_cuda_is_there_or_no_gpu(machine, monkeypatch):
+    assert idle_gpu_warning({"JAX_PLATFORMS": "cpu"}) is None
+    assert idle_gpu_warning({"CUDA_VISIBLE_DEVICES": ""}) is None
+    with monkeypatch.context() as patch:
+        patch.setattr(accelerator, "find_spec", lambda name: name == "jax_cuda12_plugin")
+        assert idle_gpu_warning({}) is None
+    monkeypatch.setattr(accelerator, "DEVICE", machine / "nowhere")
+    assert idle_gpu_warning({}) is None
+
+
+def test_commands_that_compute_say_it_once_and_others_do_not(machine, monkeypatch, capsys):
+    monkeypatch.delenv("JAX_PLATFORMS", raising=False)
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    assert status_of(["evaluate", "--help"]) == 0
+    assert capsys.readouterr().err.count("NVIDIA GPU") == 1
+    assert status_of(["levels", "--help"]) == 0
+    assert "NVIDIA" not in capsys.readouterr().err
+    assert "levels" not in cli.COMPUTING

@@ -43,9 +43,9 @@ def test_a_part_is_found_by_name_by_path_and_as_it_is():
 @pytest.mark.parametrize(
     ("wanted", "message"),
     [
-        ("mien", "there is no part 'mien'; did you mean 'mine'? there are: mine, theirs, or one of your own"),
+        ("mien", "there is no part 'mien' (did you mean 'mine'?); there are: mine, theirs, or one of your own"),
         ("no.such.module:Mine", "part 'no.such.module:Mine': there is no module 'no'"),
-        (f"{HERE}:Mime", "has no 'Mime'; did you mean 'Mine'?"),
+        (f"{HERE}:Mime", "has no 'Mime' (did you mean 'Mine'?)"),
         (f"{HERE}:", "is no path to a part: expected 'package.module:Name'"),
         ("../up:Mine", "is no path to a part"),
         (f"{HERE}:function", "is no part: expected a subclass of"),

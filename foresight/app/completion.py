@@ -60,7 +60,9 @@ def bash_script(shell: str) -> str:
         below.setdefault(first, []).extend(second)
     options = {command: [option for option in options_as_data(command) if option["name"]] for command in commands}
     flags = {" ".join(command): " ".join(option["name"] for option in given) for command, given in options.items()}
-    values = {option["name"]: option["choices"] for given in options.values() for option in given if option["choices"]}
+    values = {
+        option["name"]: option["suggestions"] for given in options.values() for option in given if option["suggestions"]
+    }
     return "\n".join(
         [
             *(["autoload -U +X bashcompinit && bashcompinit"] if shell == "zsh" else []),
@@ -97,7 +99,7 @@ def fish_script() -> str:
             lines.append(f"complete -c foresight -n '__fish_seen_subcommand_from {command[0]}' -a {command[1]}")
         for option in options_as_data(command):
             if option["name"]:
-                values = f" -x -a {quoted(' '.join(option['choices']))}" if option["choices"] else ""
+                values = f" -x -a {quoted(' '.join(option['suggestions']))}" if option["suggestions"] else ""
                 name = option["name"].removeprefix("--")
                 lines.append(f"complete -c foresight -n '{seen}' -l {name} -d {quoted(option['help'][:60])}{values}")
     return "\n".join(lines)

@@ -15,6 +15,10 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 
 from tyro.conf import Positional
 
+from foresight.envs import FACTS
+from foresight.nets import KINDS as NETWORKS
+
+SUGGESTED = {"domain": tuple(FACTS), "net": tuple(NETWORKS)}
 KINDS = {int: "N", float: "NUMBER", Path: "PATH"}  # what stands for a value in help; words are named by their option
 
 
@@ -42,6 +46,11 @@ class Option:
         return get_args(hint) if get_origin(hint) is Literal else ()
 
     @property
+    def suggestions(self) -> tuple[str, ...]:
+        """Values that a shell offers: all there are, or those with a name where one's own parts fit too."""
+        return self.choices or SUGGESTED.get(self.name, ())
+
+    @property
     def kind(self) -> str:
         """What its values are: flag, int, float, path, choice or text."""
         hint = get_args(self.hint)[0] if get_origin(self.hint) is tuple else self.hint
@@ -62,6 +71,7 @@ class Option:
             "kind": self.kind,
             "count": self.count,
             "choices": list(self.choices),
+            "suggestions": list(self.suggestions),
             "required": self.default is MISSING,
             "help": self.text,
         }
@@ -123,11 +133,12 @@ def metavar_of(name: str, hint: Any, positional: bool) -> str:
 
 @cache
 def field_texts(record: type) -> dict[str, str]:
-    """What the source says of each field: the string below it, or the comment beside it."""
+    """What the source says of each field, its own or inherited: the string below it, or the comment beside it."""
+    inherited = [field_texts(base) for base in reversed(record.__bases__) if is_dataclass(base)]
     source = textwrap.dedent(inspect.getsource(record))
     comments = dict(comments_by_line(source))
     (tree,) = ast.parse(source).body
-    texts = {}
+    texts = {name: text for texts in inherited for name, text in texts.items()}
     for node, below in zip(tree.body, [*tree.body[1:], None], strict=True):
         if not (isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)):
             continue

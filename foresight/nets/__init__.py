@@ -30,8 +30,8 @@ def make(
 
     >>> import jax
     >>> net = make("drc", (10, 10, 7), 5, jax.random.key(0), depth=1, ticks=1, features=4, hidden=8)
-    >>> net.initial_memory()[0].cell.shape
-    (10, 10, 4)
+    >>> net.initial_memory().cell.shape
+    (1, 10, 10, 4)
     """
     build, known = net_class(net), settings_of(net)
     unknown = [name for name in settings if name not in known]

@@ -60,7 +60,8 @@ def bash_script(shell: str) -> str:
         below.setdefault(first, []).extend(second)
     options = {command: [option for option in options_as_data(command) if option["name"]] for command in commands}
     flags = {" ".join(command): " ".join(option["name"] for option in given) for command, given in options.items()}
-    values = {
+    every = [option for given in options.values() for option in given]
+    values = {option["name"]: option["suggestions"] for option in every if option["suggestions"]}
         option["name"]: option["suggestions"] for given in options.values() for option in given if option["suggestions"]
     }
     return "\n".join(

@@ -12,6 +12,7 @@ from foresight.levels.text import format_board, parse
 from foresight.web.problems import Problem
 
 LONGEST = 20_000  # characters
+OF_THE_WHOLE = "a board with"  # or without: what is wrong with the numbers of things, which is at no cell
 PLACE = re.compile(r"level:([0-9]+):([0-9]+): ")
 
 
@@ -47,6 +48,8 @@ def problem_of(message: str) -> Problem:
     found = PLACE.match(message)
     if not found:
         return Problem(422, message)
+    if message[found.end() :].startswith(OF_THE_WHOLE):
+        return Problem(422, message[found.end() :])
     return Problem(422, message[found.end() :], (int(found[1]) - 1, int(found[2]) - 1))
 
 

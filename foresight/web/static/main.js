@@ -24,7 +24,7 @@ class Page {
     this.wire();
     this.fill();
     if (!this.state.agent) this.welcome();
-    await this.show(true);
+    await this.show(!this.state.look && !this.state.tick);
     startTour();
   }
 

@@ -4,7 +4,7 @@ import { getEpisode, getSolution } from "./api.js";
 import { readWishes, writeWishes } from "./address.js";
 import { isCalm } from "./board.js";
 import { showPolicy, ValueGraph } from "./charts.js";
-import { boardsOfLurd, decodeBoard, rowsOfBoard } from "./rules.js";
+import { boardsOfLurd, decodeBoard, rowsOfBoard, WALL } from "./rules.js";
 
 const TICKS_A_SECOND = 6; // at speed 1
 const byId = (id) => document.getElementById(id);
@@ -64,10 +64,12 @@ export class Watch {
     canvas.addEventListener("pointermove", (event) => { if (from && isHere()) view.mark({ drag: arrowTo(event) }); });
     canvas.addEventListener("pointercancel", () => { from = null; view.mark({ drag: null }); });
     canvas.addEventListener("pointerup", (event) => {
-      const wish = arrowTo(event);
+      const wish = arrowTo(event), cell = from;
       from = null;
       view.mark({ drag: null });
-      if (wish && isHere()) this.wish(wish);
+      if (!isHere()) return;
+      if (wish) this.wish(wish);
+      else if (cell) this.click(cell);
     });
   }
 
@@ -75,10 +77,21 @@ export class Watch {
   get ticks() { return this.episode?.plan ? this.episode.ticks : 1; }
   get looks() { return this.episode ? this.episode.actions.length : 0; }
 
+  /** A click takes an arrow of the visitor's away, or asks the agent to keep off a square. */
+  click({ row, column }) {
+    const wishes = readWishes(this.page.state.wishes), others = wishes.filter((w) => w.row !== row || w.column !== column);
+    if (others.length < wishes.length) this.page.change({ wishes: writeWishes(others), since: others.length ? this.page.state.since : 0 });
+    else this.wish({ row, column, direction: "never" });
+  }
+
   /** Write an arrow into its memory from the moment that is shown. */
   wish(wish) {
     const { state, agent } = this.page, [height, width] = agent.size;
     if (!(wish.row >= 0 && wish.column >= 0 && wish.row < height && wish.column < width)) return;
+    if (this.episode.decoded[0].cells[wish.row * width + wish.column] === WALL) {
+      this.page.say("There is a wall: an arrow needs a free square.", true);
+      return;
+    }
     const others = readWishes(state.wishes).filter((w) => w.row !== wish.row || w.column !== wish.column);
     const since = state.wishes ? state.since : Math.min(state.look, this.looks - 1);
     this.page.change({ wishes: writeWishes([...others, { concept: this.concept, ...wish }]), since });
@@ -110,7 +123,7 @@ export class Watch {
     byId("figure-other").hidden = !isBeside;
     byId("boards").classList.toggle("two", isBeside);
     byId("caption-other").textContent = isBeside ? `${wishes.length ? "Left alone" : "Without thinking"}: ${outcomeOf(other)}` : "";
-    const how = wishes.length ? "With your arrows" : state.think ? `After ${state.think} thinking step${state.think > 1 ? "s" : ""}` : "Without thinking";
+    const how = wishes.length ? "With your wishes" : state.think ? `After ${state.think} thinking step${state.think > 1 ? "s" : ""}` : "Without thinking";
     byId("caption").textContent = `${how}: ${outcomeOf(episode)}`;
     byId("scrubber").max = this.looks * this.ticks;
     byId("think").value = state.think;
@@ -128,7 +141,7 @@ export class Watch {
 
   summary(wishes) {
     const { episode, other } = this;
-    if (wishes.length) return `It followed ${episode.obeyed.filter(Boolean).length} of your ${wishes.length} arrow${wishes.length > 1 ? "s" : ""}, and ${outcomeOf(episode)}; left alone it ${outcomeOf(other)}.`;
+    if (wishes.length) return `It followed ${episode.obeyed.filter(Boolean).length} of your ${wishes.length} wish${wishes.length > 1 ? "es" : ""}, and ${outcomeOf(episode)}; left alone it ${outcomeOf(other)}.`;
     if (other && episode.solved && !other.solved) return `Thinking helps: it ${outcomeOf(episode)}; without thinking it ${outcomeOf(other)}.`;
     return `It ${outcomeOf(episode)}.`;
   }
@@ -137,7 +150,7 @@ export class Watch {
     byId("wishes").replaceChildren(...wishes.map((wish, number) => {
       const item = document.createElement("li"), isDone = this.episode.obeyed[number];
       item.className = isDone ? "done" : "not-done";
-      const what = wish.direction === "never" ? "nobody here" : `${wish.concept === "C_B" ? "push the box" : "go"} ${wish.direction}`;
+      const what = wish.direction === "never" ? "keep off" : `${wish.concept === "C_B" ? "push the box" : "go"} ${wish.direction}`;
       item.textContent = `${isDone ? "✓ obeyed" : "✗ ignored"}: ${what}, row ${wish.row + 1}, column ${wish.column + 1}`;
       return item;
     }));

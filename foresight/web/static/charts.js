@@ -1,6 +1,9 @@
 // The policy as bars, and the value over the game as a graph to click.
 
-const GLYPHS = { stay: "·", up: "↑", down: "↓", left: "←", right: "→", "up-right": "↗", "up-left": "↖", "down-right": "↘", "down-left": "↙" };
+const GLYPHS = {
+  stay: "·", up: "↑", down: "↓", left: "←", right: "→",
+  north: "↑", south: "↓", west: "←", east: "→", "north-east": "↗", "north-west": "↖", "south-east": "↘", "south-west": "↙",
+};
 const SVG = "http://www.w3.org/2000/svg";
 const WIDTH = 340, HEIGHT = 96, PAD = 6;
 

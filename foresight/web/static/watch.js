@@ -7,6 +7,7 @@ import { showPolicy, ValueGraph } from "./charts.js";
 import { boardsOfLurd, decodeBoard, rowsOfBoard, WALL } from "./rules.js";
 
 const TICKS_A_SECOND = 6; // at speed 1
+const MOST_POINTS = 13; // that a Sokoban level with four boxes gives, or nearly
 const byId = (id) => document.getElementById(id);
 
 export class Watch {
@@ -188,13 +189,14 @@ export class Watch {
     showPolicy(byId("policy"), page.agent.actions, isEnd ? null : episode.policy[place], isEnd || isThinking ? -1 : episode.actions[place]);
     byId("policy").classList.toggle("unsure", !isEnd && tick < this.ticks - 1);
     this.graph.at(place);
-    const share = Math.max(0, Math.min(1, episode.values[place] / 13));
+    const most = Math.max(page.agent.size ? MOST_POINTS : 1, ...episode.values);
+    const share = Math.max(0, episode.values[place] / most);
     byId("value-bar").firstElementChild.style.height = `${100 * (isEnd && episode.solved ? 1 : share)}%`;
     const move = look - episode.think, ticks = this.ticks > 1 && !isEnd ? ` · tick ${tick + 1} of ${this.ticks}` : "";
     const clock = isEnd ? `the end, ${episode.moves} moves` : isThinking ? `thinking ${look + 1} of ${episode.think}${ticks}` : `move ${move + 1} of ${episode.moves}${ticks}`;
     byId("clock").textContent = clock;
     byId("scrubber").setAttribute("aria-valuetext", clock);
-    const [action] = [episode.actions[place]];
+    const action = episode.actions[place];
     page.view.canvas.setAttribute("aria-label", `The board, ${clock}${isEnd || isThinking ? "" : `, it goes ${page.agent.actions[action]}`}`);
   }
 

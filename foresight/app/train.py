@@ -15,6 +15,7 @@ from foresight.errors import ForesightError, MissingExtra
 from foresight.runs.config import DeviceSettings, Domain, RunConfig, from_json
 from foresight.runs.lock import check_free
 from foresight.runs.presets import preset
+from foresight.runs.tracking import TrackSettings, read_tracking
 
 if TYPE_CHECKING:
     from foresight.runs.loop import Outcome
@@ -23,12 +24,13 @@ MUCH_MORE = 1.1  # times the steps asked for: then it is said how many will be t
 
 EXAMPLES = """Train an agent; progress is shown, and everything is kept in a run folder.
 
-The same command again, or `foresight train --out RUN` alone, goes on where the run stopped. Settings that are not
+The same command again, or `foresight train --out RUN` alone, resumes the run where it stopped. Settings that are not
 given come from the preset, or from the run that is resumed.
 
 examples:
   foresight train sokoban --preset quick --out runs/quick
   foresight train sokoban --net drc --depth 3 --ticks 3 --levels unfiltered-train --steps 2e7 --seeds 3 --out runs/drc
+  foresight train sokoban --levels unfiltered-train --eval-levels unfiltered-valid --eval-every 1e6 --out runs/drc
   foresight train gridworld --net vin --steps 1e7
   foresight train atari --env game=breakout --steps 5e7 --out runs/breakout
   foresight train --out runs/drc
@@ -50,7 +52,7 @@ class RunOptions:
     save_every: float = 600.0
     """seconds between two checkpoints"""
     keep: int = 3
-    """checkpoints that are kept, beside the best one"""
+    """checkpoints that are kept, beside the best one and those of --checkpoint-at"""
     tensorboard: FlagCreatePairsOff[bool] = False
     """write event files for TensorBoard as well"""
     wandb: FlagCreatePairsOff[bool] = False
@@ -73,6 +75,7 @@ class Train:
 
     settings: RunConfig
     run: RunOptions = field(default_factory=RunOptions)
+    tracking: TrackSettings = field(default_factory=TrackSettings)
     devices: DeviceSettings = field(default_factory=DeviceSettings)
 
 
@@ -80,7 +83,7 @@ def main(arguments: list[str]) -> int:
     """Train, and exit with 0 when done, 130 or 143 when a signal stopped it."""
     refuse_a_run_in_use(arguments)
     options = parse(arguments)
-    return run(options.settings, options.run, options.devices)
+    return run(options.settings, options.run, options.tracking, options.devices)
 
 
 def refuse_a_run_in_use(arguments: list[str]) -> None:
@@ -101,7 +104,7 @@ def parse(arguments: list[str]) -> Train:
     options = tyro.cli(
         Train,
         args=arguments,
-        default=Train(defaults),
+        default=Train(defaults, tracking=tracked_before(arguments)),
         prog="foresight train",
         description=EXAMPLES,
         config=(OmitArgPrefixes,),
@@ -132,6 +135,12 @@ def starting_point(arguments: list[str]) -> RunConfig:
     return preset(name or "default", domain, said(arguments, "--net"))
 
 
+def tracked_before(arguments: list[str]) -> TrackSettings:
+    """How the run that is resumed was evaluated along the way, and which checkpoints were kept for good."""
+    out = said(arguments, "--out")
+    return read_tracking(Path(out)) if out and not {"-h", "--help"} & set(arguments) else TrackSettings()
+
+
 def said(arguments: list[str], flag: str) -> str | None:
     """What the command line gives for a flag, as `--flag VALUE` or `--flag=VALUE`; the last one counts."""
     value = None
@@ -150,7 +159,7 @@ def stored_settings(path: Path) -> RunConfig:
     return from_json(RunConfig, read_run(path).config, f"{path}: config")
 
 
-def run(settings: RunConfig, options: RunOptions, devices: DeviceSettings) -> int:
+def run(settings: RunConfig, options: RunOptions, tracking: TrackSettings, devices: DeviceSettings) -> int:
     """Train in the run folder with progress shown, and say how it ended."""
     if devices.coordinator and not options.out:
         raise ForesightError("--coordinator needs --out: all processes must name the same run folder")
@@ -184,6 +193,7 @@ def run(settings: RunConfig, options: RunOptions, devices: DeviceSettings) -> in
             loggers=loggers,
             start_from=weights or (lambda state: state),
             devices=devices,
+            tracking=tracking,
         )
     if is_writer():
         say_on_stderr(outcome.message)

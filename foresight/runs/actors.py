@@ -12,17 +12,25 @@ from jax import Array
 
 from foresight.envs.host import HostEnv
 from foresight.errors import ForesightError
+from foresight.learning.actors import (
+    ActorLearnerQueue,
+    HostState,
+    actors,
+    compile_gradient_step,
+    init_host_training,
+    learn,
+)
+from foresight.learning.update import Metrics
+from foresight.nets.net import Net
 from foresight.runs.build import build_host_env, build_net
 from foresight.runs.config import DeviceSettings, RunConfig
 from foresight.runs.devices import describe
-from foresight.runs.writer import SaveOptions
+from foresight.runs.loggers import OpenLogger
 from foresight.runs.loop import Outcome, say_on_stderr, train_loop
 from foresight.runs.metrics import Record
-from foresight.runs.loggers import OpenLogger
+from foresight.runs.tracking import TrackSettings, kept_for, remember_tracking
 from foresight.runs.train import iterations_done, to_records
-from foresight.learning.actors import ActorLearnerQueue, HostState, actors, init_host_training, compile_gradient_step, learn
-from foresight.learning.update import Metrics
-from foresight.nets.net import Net
+from foresight.runs.writer import SaveOptions
 
 OF_EPISODES = ("score", "length")  # fields of a record that only episodes can tell
 
@@ -37,9 +45,10 @@ def run_host_training(
     say: Callable[[str], None] = say_on_stderr,
     start_from: Callable[[HostState], HostState] = lambda state: state,
     devices: DeviceSettings = DeviceSettings(),
+    tracking: TrackSettings = TrackSettings(),
     build: Callable[[RunConfig, HostEnv, Array], Net] = build_net,
 ) -> Outcome:
-    """Train what `config` says in `folder` on games of the host, going on where an earlier call stopped.
+    """Train what `config` says in `folder` on games of the host, resuming where an earlier call stopped.
 
     `make_env` makes a batch of `config.learn.minibatch` games, those of the config's domain where it is skipped.
     `config.learn.num_envs` games are played in all, by one actor thread for each minibatch of them.
@@ -47,11 +56,13 @@ def run_host_training(
     Weights, optimiser and counters are kept as in every run; one that is resumed begins new games. Actors play
     while the learner learns, so two runs with one seed are alike but not the same.
     """
-    refuse_what_the_host_cannot(config, devices)
+    reject_what_the_host_cannot(config, devices, tracking)
     make_env = make_env or partial(build_host_env, config, config.learn.minibatch, threads_of_an_actor(config))
     settings = config.schedule
     first = start_from(init_host_training(first_net(config, make_env, build), settings))
-    say(f"training on {describe(None)}, playing with {settings.gradient_steps_per_iteration} x {settings.minibatch} games")
+    say(
+        f"training on {describe(None)}, playing with {settings.gradient_steps_per_iteration} x {settings.minibatch} games"
+    )
     gradient_step = compile_gradient_step(settings)
     with ExitStack() as stack:
         at_play: list[ActorLearnerQueue] = []
@@ -75,10 +86,13 @@ def run_host_training(
             to_records=partial(to_host_records, config),
             loggers=loggers,
             say=say,
+            steps_at=config.steps_at,
+            kept_for=partial(kept_for, tracking, config.steps_at),
+            on_open=lambda run: remember_tracking(run.folder, tracking),
         )
 
 
-def refuse_what_the_host_cannot(config: RunConfig, devices: DeviceSettings) -> None:
+def reject_what_the_host_cannot(config: RunConfig, devices: DeviceSettings, tracking: TrackSettings) -> None:
     """One agent learns in one process on one device, the first."""
     if config.seeds > 1:
         raise ForesightError(f"--seeds {config.seeds}: games on the host train one agent at a time")
@@ -86,6 +100,8 @@ def refuse_what_the_host_cannot(config: RunConfig, devices: DeviceSettings) -> N
         raise ForesightError("--non-finite skip: games on the host go on and cannot be taken back; use stop")
     if devices.coordinator is not None:
         raise ForesightError("--coordinator: games on the host train in one process")
+    if tracking.evaluates:
+        raise ForesightError(f"{config.domain} is evaluated with `foresight evaluate`, not during training")
     if devices.devices > 1:
         raise ForesightError(f"--devices {devices.devices}: what is played on the host is learned from on one device")
 

@@ -13,16 +13,16 @@ import numpy as np
 from foresight.envs.env import Env
 from foresight.envs.host import HostEnv
 from foresight.errors import ForesightError
-from foresight.storage.arrays import Arrays, encode, fill, name_leaves, to_arrays
-from foresight.runs.build import build_any, net_shape
-from foresight.runs.config import RunConfig, from_json
-from foresight.runs.loop import say_on_stderr
-from foresight.runs.weights import Weights, load_weights
-from foresight.storage.files import write_whole
 from foresight.learning.update import TrainState
 from foresight.levels import LevelError
 from foresight.levels.naming import find_set
 from foresight.nets.net import Net
+from foresight.runs.build import build_any, net_shape
+from foresight.runs.config import RunConfig, from_json
+from foresight.runs.loop import say_on_stderr
+from foresight.runs.weights import Weights, load_weights
+from foresight.storage.arrays import Arrays, encode, fill, name_leaves, to_arrays
+from foresight.storage.files import write_whole
 
 SUFFIX = ".safetensors"
 TEST_SET = "builtin/test"
@@ -37,14 +37,10 @@ class Agent(NamedTuple):
     env: Env | HostEnv  # of the host where `config.is_on_host`: a single game, not begun
     config: RunConfig
     seed: int
-    step: int  # iterations trained
+    iteration: int  # iterations trained
+    steps: int  # environment steps trained
     source: Path
     levels: str | None = None  # the set of levels that `env` plays, in Sokoban
-
-    @property
-    def frames(self) -> int:
-        """Environment steps it was trained for."""
-        return self.step * self.config.learn.steps_per_iteration
 
 
 def shipped_names() -> list[str]:
@@ -129,7 +125,7 @@ def agent_of_seed(weights: Weights, config: RunConfig, env: Env | HostEnv, index
     if config.seeds > 1:
         arrays = {name: np.asarray(array[index], order="C") for name, array in arrays.items()}
     net = fill(net_shape(for_this_device(config), env), arrays, weights.source)
-    return Agent(net, env, config, config.seed + index, weights.step, weights.source)
+    return Agent(net, env, config, config.seed + index, weights.iteration, weights.steps, weights.source)
 
 
 def in_float32(arrays: Arrays) -> Arrays:
@@ -147,7 +143,7 @@ def export_agent(agent: Agent, path: Path, stored_as: np.typing.DTypeLike = np.f
     """Write one agent as a file of its own, which `load_agents` reads; in bfloat16 it is half as large."""
     config = agent.config.as_json() | {"seed": agent.seed, "seeds": 1}
     arrays = {name: array.astype(stored_as) for name, array in to_arrays(agent.net).items()}
-    write_whole(path, encode(arrays, {"config": config, "step": agent.step}))
+    write_whole(path, encode(arrays, {"config": config, "iteration": agent.iteration, "steps": agent.steps}))
 
 
 def start_from(model: str | Path, config: RunConfig) -> Callable[[TrainState], TrainState]:

@@ -33,7 +33,9 @@ class EnvSettings:
 
     def __post_init__(self) -> None:
         if not 1 <= self.max_episode_steps[0] <= self.max_episode_steps[1]:
-            raise ForesightError(f"--max-episode-steps must be two numbers, at least 1 and rising, not {self.max_episode_steps}")
+            raise ForesightError(
+                f"--max-episode-steps must be two numbers, at least 1 and rising, not {self.max_episode_steps}"
+            )
 
 
 @dataclass(frozen=True)
@@ -119,6 +121,10 @@ class RunConfig:
     def whole_steps(self) -> int:
         """Environment steps that are really taken: `steps`, and what a last call has beyond them."""
         return self.iterations * self.learn.steps_per_iteration
+
+    def steps_at(self, iterations: int) -> int:
+        """Environment steps that so many iterations come to."""
+        return iterations * self.learn.steps_per_iteration
 
     def as_json(self) -> dict[str, Any]:
         """Plain values, as the run folder stores them."""

@@ -1,4 +1,4 @@
-"""The host's loop around compiled calls of training: log, watch, save, stop cleanly, go on bit for bit."""
+"""The host's loop around compiled calls of training: log, watch, save, stop cleanly, resume bit for bit."""
 
 import sys
 import threading
@@ -11,25 +11,27 @@ import jax
 import numpy as np
 
 from foresight.errors import ForesightError
-from foresight.storage.arrays import name_leaves
 from foresight.runs.checkpoints import Checkpoint, fill_state
+from foresight.runs.folder import Run, Say, find_checkpoint_together, open_together
+from foresight.runs.loggers import OpenLogger
+from foresight.runs.metrics import Record, records_per_row
 from foresight.runs.multihost import any_of_us, is_writer
 from foresight.runs.nan_guard import first_non_finite, first_non_finite_row
 from foresight.runs.signals import Interrupts
-from foresight.runs.writer import RunWriter, SaveOptions, check_room
-from foresight.runs.metrics import Record, records_per_row
-from foresight.runs.folder import Run, Say, find_checkpoint_together, open_together
-from foresight.runs.loggers import OpenLogger
+from foresight.runs.writer import RunWriter, SaveOptions, Score, check_room
+from foresight.storage.arrays import name_leaves
 
 SLOW = 10.0  # seconds that somebody who stops a run may have to wait for
 
 State = Any
 Metrics = Any  # a tree of arrays [R, ...]: R rows that cover the call's iterations evenly
 TrainCall = Callable[[State], tuple[State, Metrics]]
+Evaluate = Callable[[State, int], Score | None]  # of a state after so many iterations, if it is to be evaluated now
+KeptFor = Callable[[int, int], str | None]  # why a checkpoint after a call (iterations before, after) is kept for good
 
 
 def say_on_stderr(text: str) -> None:
-    """Tell the person at the terminal, without touching standard output."""
+    """Speak to the person at the terminal, without touching standard output."""
     print(f"foresight: {text}", file=sys.stderr, flush=True)
 
 
@@ -56,6 +58,8 @@ class Trainer(NamedTuple):
     iterations_done: Callable[[State], int]
     weights: Callable[[State], Any]
     to_records: Callable[[int, int, dict[str, np.ndarray]], list[Record]]
+    evaluate: Evaluate
+    kept_for: KeptFor
 
 
 def train_loop(
@@ -72,20 +76,31 @@ def train_loop(
     loggers: Sequence[OpenLogger] = (),
     say: Say = say_on_stderr,
     compile_call: Callable[[State], TrainCall] | None = None,
+    evaluate: Evaluate = lambda state, iterations: None,
+    kept_for: KeptFor = lambda before, after: None,
+    steps_at: Callable[[int], int] = lambda iterations: iterations,
+    on_open: Callable[[Run], None] = lambda run: None,
 ) -> Outcome:
-    """Train until `total_iterations` in the run folder `folder`, going on where an earlier call stopped.
+    """Train until `total_iterations` in the run folder `folder`, resuming where an earlier call stopped.
 
     `call` does some iterations and gives metrics [R, ...]; `to_records(before, after, metrics)` makes records of them,
     each with the field `iteration`. `compile_call` makes of a state what `call` does with such states: a signal that
     comes while it works leaves at once; without it, so does one during the first call, which is taken to compile.
-    Several processes call this together, with a folder that all can read.
+    What `evaluate` gives a score is saved, and so is what `kept_for` gives a reason. Several processes call this
+    together, with a folder that all can read.
     """
-    folder, trainer = Path(folder), Trainer(initial_state, call, iterations_done, weights, to_records)
+    folder, trainer = (
+        Path(folder),
+        Trainer(initial_state, call, iterations_done, weights, to_records, evaluate, kept_for),
+    )
     with Interrupts(f"stopped; {how_to_resume(folder)}") as interrupts, open_together(folder, config) as run:
+        if is_writer():
+            on_open(run)
         state, checkpoint = initial_or_resumed(run, trainer, say)
-        with closing(RunWriter(run, trainer.weights, options, checkpoint, loggers)) as writer:
+        with closing(RunWriter(run, trainer.weights, options, checkpoint, loggers, steps_at)) as writer:
             with interrupts.writing:  # a first checkpoint also shows that the disk takes them
                 writer.save(checked(state, writer), trainer.iterations_done(state))
+            trainer.evaluate(state, trainer.iterations_done(state))
             if compile_call and trainer.iterations_done(state) < total_iterations:
                 trainer = trainer._replace(call=compile_call(state))
                 interrupts.nothing_to_save = False
@@ -93,7 +108,9 @@ def train_loop(
             state = keep_training(state, trainer, writer, interrupts, total_iterations, on_call)
     iterations = trainer.iterations_done(state)
     if iterations >= total_iterations:
-        return Outcome(state, iterations, writer.last_good, None, f"done: {iterations} iterations, saved in {writer.last_good}")
+        return Outcome(
+            state, iterations, writer.last_good, None, f"done: {iterations} iterations, saved in {writer.last_good}"
+        )
     message = f"stopped after iteration {iterations}, saved in {writer.last_good}; {how_to_resume(folder)}"
     return Outcome(state, iterations, writer.last_good, interrupts.caught, message)
 
@@ -128,8 +145,11 @@ def keep_training(
         stop = any_of_us(interrupts.caught is not None)
         with interrupts.writing:
             writer.log(records)
-            if stop or after >= total_iterations or any_of_us(writer.is_due(after)):
-                writer.save(state, after)
+        score, kept = None if stop else trainer.evaluate(state, after), trainer.kept_for(before, after)
+        asked = score is not None or kept is not None or stop or after >= total_iterations
+        with interrupts.writing:
+            if any_of_us(asked or writer.is_due(after)):
+                writer.save(state, after, score, kept)
         on_call(state, records)
         if stop:
             break

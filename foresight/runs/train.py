@@ -1,6 +1,7 @@
 """A training run: what is compiled, what is logged of it, and the loop that keeps it."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,15 +11,17 @@ import numpy as np
 from jax.sharding import Mesh
 
 from foresight.envs.env import Env
+from foresight.learning.update import Metrics, TrainState, init_training, train
 from foresight.runs.build import build_env, build_net
 from foresight.runs.config import DeviceSettings, RunConfig
-from foresight.runs.multihost import is_writer
-from foresight.runs.devices import describe, join_processes, env_mesh, placement, within
-from foresight.runs.writer import SaveOptions
+from foresight.runs.devices import describe, env_mesh, join_processes, placement, within
+from foresight.runs.held_out import HeldOut
+from foresight.runs.loggers import OpenLogger
 from foresight.runs.loop import Outcome, say_on_stderr, train_loop
 from foresight.runs.metrics import Record
-from foresight.runs.loggers import OpenLogger
-from foresight.learning.update import Metrics, TrainState, init_training, train
+from foresight.runs.multihost import is_writer
+from foresight.runs.tracking import TrackSettings, kept_for, remember_tracking
+from foresight.runs.writer import SaveOptions
 
 TrainCall = Callable[[TrainState], tuple[TrainState, Metrics]]
 
@@ -56,7 +59,9 @@ def program(config: RunConfig, env: Env, mesh: Mesh | None = None) -> Program:
         return Program(shape, partial(begin, seeds), partial(iterations, env), partial(compiled_for, env, iterations))
     everywhere, state = placement(mesh, shape(), config.seeds)
     begin = jax.jit(begin, out_shardings=state)
-    iterations = jax.jit(iterations, donate_argnums=1, in_shardings=(everywhere, state), out_shardings=(state, everywhere))
+    iterations = jax.jit(
+        iterations, donate_argnums=1, in_shardings=(everywhere, state), out_shardings=(state, everywhere)
+    )
     env = jax.device_put(env, everywhere)
     compile_call = within(mesh, partial(compiled_for, env, iterations))
     return Program(
@@ -97,8 +102,12 @@ def to_records(config: RunConfig, before: int, after: int, metrics: dict[str, np
         "learning_rate": metrics["learning_rate"][-1],
         "skipped": over_rounds["skipped"],
     }
-    steps = after * config.learn.steps_per_iteration
-    return [{"iteration": after, "steps": steps} | {name: value.tolist() for name, value in fields.items()}]
+    count = {
+        "iteration": after,
+        "steps": config.steps_at(after),
+        "gradient_steps": after * config.learn.gradient_steps_per_iteration,
+    }
+    return [count | {name: value.tolist() for name, value in fields.items()}]
 
 
 def report_skipped(
@@ -125,8 +134,9 @@ def run_training(
     say: Callable[[str], None] = say_on_stderr,
     start_from: Callable[[TrainState], TrainState] = lambda state: state,
     devices: DeviceSettings = DeviceSettings(),
+    tracking: TrackSettings = TrackSettings(),
 ) -> Outcome:
-    """Train what `config` says in `folder`, going on where an earlier call stopped.
+    """Train what `config` says in `folder`, resuming where an earlier call stopped.
 
     Several processes call this together, with a folder that all can read.
     """
@@ -136,8 +146,10 @@ def run_training(
         say(f"training on {describe(mesh)}")
         if jax.default_backend() == "cpu" and config.net.dtype == "bfloat16":
             say("bfloat16 is slow on a CPU: --dtype float32 is faster there")
-    compiled = program(config, build_env(config), mesh)
+    env = build_env(config)
+    compiled = program(config, env, mesh)
     start_from(compiled.shape())  # what cannot be built or does not fit is rejected before anything is written
+    held_out = HeldOut(config, env, tracking, folder, say) if tracking.evaluates else None
     return train_loop(
         folder,
         config.as_json(),
@@ -146,10 +158,14 @@ def run_training(
         iterations_done=iterations_done,
         weights=lambda state: state.net,
         total_iterations=config.iterations,
-        options=options,
+        options=replace(options, best=None) if held_out else options,
         on_call=report_skipped(on_call, say),
         to_records=partial(to_records, config),
         loggers=loggers,
         say=say,
         compile_call=compiled.compile_call,
+        evaluate=held_out or (lambda state, iterations: None),
+        steps_at=config.steps_at,
+        kept_for=partial(kept_for, tracking, config.steps_at),
+        on_open=lambda run: remember_tracking(run.folder, tracking),
     )

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from foresight.app.plot import curves_by_label, read_labelled
+from foresight.analysis.pooling import curves_by_label, read_labelled
 from foresight.errors import ForesightError
 from foresight.runs.config import NetSettings, RunConfig
 from foresight.runs.folder import open_run
 from tests.app.small_runs import status_of
+from tests.runs.stored import change_config
 
 
 def write_run(folder, config: RunConfig, slope: float, records: int = 6):
@@ -38,9 +39,7 @@ def test_runs_that_differ_in_seeds_alone_are_pooled_and_named_after_their_networ
 
 def test_a_run_from_before_a_setting_existed_is_pooled_with_those_that_have_its_default(tmp_path):
     new, old = (write_run(tmp_path / name, DRC, 0.1) for name in ("new", "old"))
-    stored = json.loads((Path(old) / "config.json").read_text())
-    del stored["config"]["learn"]["non_finite"]
-    (Path(old) / "config.json").write_text(json.dumps(stored))
+    change_config(Path(old), lambda config: config["learn"].pop("non_finite"))
     groups = curves_by_label(read_labelled((new, old)), "solved")
     assert {label: len(curves) for label, curves in groups.items()} == {"DRC(3,3)": 2}
 

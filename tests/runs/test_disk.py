@@ -26,7 +26,7 @@ def train(folder: Path, iterations: int):
 def newest(folder: Path) -> int:
     checkpoint, refused = newest_good(folder / "checkpoints", lambda checkpoint: None)
     assert not refused
-    return checkpoint.manifest.step
+    return checkpoint.manifest.iteration
 
 
 class CountingDisk(files.Disk):

@@ -71,7 +71,7 @@ def test_a_run_keeps_its_records_and_all_of_its_state(uninterrupted):
     assert [record["iteration"] for record in read_metrics(uninterrupted)] == [4, 8, 12]
     assert [record["steps"] for record in read_metrics(uninterrupted)] == [160, 320, 480]
     state = last_checkpoint(uninterrupted)[STATE]
-    for part in ("net/", "optimiser/", "environments/playing/state", "environments/playing/key", "environments/memory/", "key", "iterations"):
+    for part in ("net/", "optimiser/", "acting/playing/state", "acting/playing/key", "acting/memory/", "key", "iterations"):
         assert any(name.startswith(part) for name in state), part
     begun = read_checkpoint(uninterrupted / "checkpoints" / "0").contents[WEIGHTS].arrays
     learned = read_checkpoint(uninterrupted / "checkpoints" / "12").contents[WEIGHTS].arrays
@@ -132,7 +132,7 @@ def test_a_loss_that_is_not_finite_stops_the_run_and_names_the_last_good_checkpo
     good = tmp_path / "checkpoints" / "0"
     with pytest.raises(ForesightError, match=f"'.*' in iteration 1 is not finite; the last good checkpoint is {good}"):
         run_training(CONFIG, tmp_path)
-    assert load_weights(tmp_path).step == 0
+    assert load_weights(tmp_path).iteration == 0
     assert read_metrics(tmp_path) == []
 
 

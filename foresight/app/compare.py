@@ -12,9 +12,10 @@ from foresight.errors import ForesightError
 
 EXAMPLES = """Print a table in Markdown: where each run began, where it was on the way, and where it ended.
 
-RUN is a run folder, or LABEL=RUN; runs are pooled as `foresight plot` pools them. `first` is the first record of
-training play, the others are smoothed as in the plot. `tested` is the last evaluation in the run folder, of training
-with --eval-levels or of `foresight evaluate RUN`: greedy, without thinking steps.
+RUN is a run folder or the record of a study (`foresight record`), or LABEL=RUN; runs are pooled as `foresight plot`
+pools them. `first` is the first record of training play, the others are smoothed as in the plot. `tested` is the last
+evaluation in the run folder, of training with --eval-levels or of `foresight evaluate RUN`: greedy, without thinking
+steps.
 
 examples:
   foresight compare runs/drc runs/vin runs/cnn --at 1e6 5e6
@@ -46,10 +47,11 @@ def main(arguments: list[str]) -> None:
     """Print the table."""
     options = tyro.cli(Compare, args=arguments, prog="foresight compare", description=EXAMPLES)
     from foresight.analysis.comparison import compare, format_table
-    from foresight.analysis.pooling import curves_by_label, default_field, labels_of, read_labelled
+    from foresight.analysis.pooling import curves_by_label, default_field, labels_of
+    from foresight.analysis.records import read_runs
     from foresight.runs.config import RunConfig, from_json
 
-    runs = read_labelled(options.runs)
+    runs = read_runs(options.runs)
     field = options.field or default_field(runs)
     labels = labels_of([each.run for each in runs if not each.label])
     rows = []

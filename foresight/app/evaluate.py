@@ -68,7 +68,7 @@ class Evaluate:
         if self.greedy and self.sample:
             raise ForesightError("--greedy and --sample exclude each other: give one of them")
         for name in ("max_steps", "limit", "batch"):
-            check_count(name, getattr(self, name))
+            check_count(name.replace("_", "-"), getattr(self, name))
         check_count("seed", self.seed, least=0)
 
     @property

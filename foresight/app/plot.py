@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 EXAMPLES = """Draw learning curves: the mean over seeds, its 95 % interval shaded.
 
-RUN is a run folder, or LABEL=RUN. Runs with one label are pooled; without labels, runs are pooled whose settings
-differ in the seeds alone. Where all runs were evaluated along the way (`foresight train --eval-levels`), the curves
-are of those evaluations; else they are of training play.
+RUN is a run folder or the record of a study (`foresight record`), or LABEL=RUN. Runs with one label are pooled;
+without labels, runs are pooled whose settings differ in the seeds alone. Where all runs were evaluated along the way
+(`foresight train --eval-levels`), the curves are of those evaluations; else they are of training play.
 
 examples:
   foresight plot runs/drc-0 runs/drc-1 runs/drc-2 --out drc.png
@@ -55,9 +55,10 @@ def main(arguments: list[str]) -> None:
     from foresight.analysis.curves import bands, default_window
     from foresight.analysis.figures import plot_learning_curves
     from foresight.analysis.held_out import TEST_FIELDS, common_benchmark
-    from foresight.analysis.pooling import curves_by_label, default_curve, read_labelled
+    from foresight.analysis.pooling import curves_by_label, default_curve
+    from foresight.analysis.records import read_runs
 
-    runs = read_labelled(options.runs)
+    runs = read_runs(options.runs)
     field = options.field or default_curve(runs)
     groups = curves_by_label(runs, field)
     test = common_benchmark([run.evaluations for run in runs]) if field in TEST_FIELDS else None

@@ -34,6 +34,8 @@ examples:
   foresight train gridworld --net vin --steps 1e7
   foresight train atari --env game=breakout --steps 5e7 --out runs/breakout
   foresight train --out runs/drc
+  foresight train --out runs/drc --steps 1e8
+  foresight train --resume-from drc.run --out runs/drc
   foresight train --config runs/drc/config.json --seed 3 --out runs/again"""
 
 
@@ -47,6 +49,8 @@ class RunOptions:
     """the settings that hold where no flag says otherwise; `default` where none is named"""
     config: Path | None = None
     """take those settings from the config.json of another run"""
+    resume_from: Path | None = None
+    """take up a run that `foresight export` wrote into this file, in a new folder; all episodes begin anew"""
     from_weights: str | None = None
     """start from the weights of this run folder, checkpoint, file or shipped agent"""
     save_every: float = 600.0
@@ -63,6 +67,10 @@ class RunOptions:
     def __post_init__(self) -> None:
         if self.preset and self.config:
             raise ForesightError("--preset and --config both say where settings come from: give one of them")
+        if self.resume_from and (self.preset or self.config or self.from_weights):
+            raise ForesightError("--resume-from brings its own settings and weights: give no other source of them")
+        if self.resume_from and not self.out:
+            raise ForesightError("--resume-from needs --out: the folder in which the run is taken up")
         if self.keep < 1:
             raise ForesightError(f"--keep must be at least 1, not {self.keep}")
         if not self.save_every > 0:
@@ -122,7 +130,7 @@ def starting_point(arguments: list[str]) -> RunConfig:
 
     They must be known before the flags can be read, so what they depend on is looked up first.
     """
-    stored, out, name = (said(arguments, flag) for flag in ("--config", "--out", "--preset"))
+    stored, out, name, moved = (said(arguments, flag) for flag in ("--config", "--out", "--preset", "--resume-from"))
     domain = arguments[0] if arguments and not arguments[0].startswith("-") else None
     if not {"-h", "--help"} & set(arguments):
         if stored:
@@ -132,6 +140,10 @@ def starting_point(arguments: list[str]) -> RunConfig:
             if domain in get_args(Domain) and domain != settings.domain:
                 raise ForesightError(f"{out} holds a run of {settings.domain}: choose another --out for {domain}")
             return settings
+        if moved:
+            from foresight.runs.portable import read_portable
+
+            return read_portable(Path(moved))[1]
     return preset(name or "default", domain, said(arguments, "--net"))
 
 
@@ -175,6 +187,10 @@ def run(settings: RunConfig, options: RunOptions, tracking: TrackSettings, devic
         join_processes(devices)  # before anything is computed
     folder = options.out or default_folder(settings)
     has_begun = (folder / "checkpoints").is_dir()
+    if options.resume_from and not has_begun and is_writer():
+        from foresight.runs.portable import import_run
+
+        import_run(options.resume_from, folder)
     if options.from_weights and has_begun:
         say_on_stderr(f"{folder} has begun: it resumes from its own checkpoint, not from {options.from_weights}")
     weights = start_from(options.from_weights, settings) if options.from_weights and not has_begun else None

@@ -25,11 +25,12 @@ from foresight.nets.net import Net
 from foresight.runs.build import build_host_env, build_net
 from foresight.runs.config import DeviceSettings, RunConfig
 from foresight.runs.devices import describe
+from foresight.runs.extend import extend_run
 from foresight.runs.loggers import OpenLogger
 from foresight.runs.loop import Outcome, say_on_stderr, train_loop
 from foresight.runs.metrics import Record
-from foresight.runs.tracking import TrackSettings, kept_for, remember_tracking
-from foresight.runs.train import iterations_done, to_records
+from foresight.runs.tracking import TrackSettings
+from foresight.runs.train import iterations_done, kept_for, note_start, to_records
 from foresight.runs.writer import SaveOptions
 
 OF_EPISODES = ("score", "length")  # fields of a record that only episodes can tell
@@ -60,9 +61,8 @@ def run_host_training(
     make_env = make_env or partial(build_host_env, config, config.learn.minibatch, threads_of_an_actor(config))
     settings = config.schedule
     first = start_from(init_host_training(first_net(config, make_env, build), settings))
-    say(
-        f"training on {describe(None)}, playing with {settings.gradient_steps_per_iteration} x {settings.minibatch} games"
-    )
+    games = f"{settings.gradient_steps_per_iteration} x {settings.minibatch} games"
+    say(f"training on {describe(None)}, playing with {games}")
     gradient_step = compile_gradient_step(settings)
     with ExitStack() as stack:
         at_play: list[ActorLearnerQueue] = []
@@ -87,8 +87,9 @@ def run_host_training(
             loggers=loggers,
             say=say,
             steps_at=config.steps_at,
-            kept_for=partial(kept_for, tracking, config.steps_at),
-            on_open=lambda run: remember_tracking(run.folder, tracking),
+            kept_for=partial(kept_for, tracking, config),
+            on_open=partial(note_start, tracking),
+            prepare=partial(extend_run, say=say),
         )
 
 

@@ -15,6 +15,7 @@ from foresight.envs.host import HostEnv
 from foresight.errors import ForesightError
 from foresight.learning.update import TrainState
 from foresight.levels import LevelError
+from foresight.levels.mixture import parse_mixture
 from foresight.levels.naming import find_set
 from foresight.nets.net import Net
 from foresight.runs.build import build_any, net_shape
@@ -80,7 +81,8 @@ def usual_levels(path: Path, config: RunConfig) -> str:
     """The levels an agent was trained on; for a shipped agent whose are not on this machine, the built-in test set."""
     trained_on = config.env.levels
     try:
-        find_set(trained_on)
+        for part in parse_mixture(trained_on):
+            find_set(part.name)
     except LevelError:
         if path.parent != SHIPPED:
             raise

@@ -25,7 +25,7 @@ class EnvSettings:
     """The domain as it is trained on."""
 
     levels: str = "builtin/train"
-    """the set of levels to train on (sokoban)"""
+    """the levels to train on (sokoban): a set, or several by their shares as unfiltered-train:0.5,medium-train:0.5"""
     max_episode_steps: tuple[int, int] = (30, 120)
     """each training episode draws its step limit from this range; evaluation has its own"""
     env: tuple[str, ...] = ()

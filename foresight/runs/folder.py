@@ -107,11 +107,14 @@ def open_run(folder: Path, config: Mapping[str, Any]) -> Run:
 
 
 @contextmanager
-def open_together(folder: Path, config: Mapping[str, Any]) -> Iterator[Run]:
-    """Own and open a run in the process that writes; in others, wait for it and read."""
+def open_together(
+    folder: Path, config: Mapping[str, Any], prepare: Callable[[Path, Mapping[str, Any]], None] = lambda *_: None
+) -> Iterator[Run]:
+    """Own, `prepare` and open a run in the process that writes; in others, wait for it and read."""
     if is_writer():
         reject_strangers(folder)
         with own(folder) as lock:
+            prepare(folder, json.loads(json.dumps(config)))
             run = open_run(folder, config)._replace(lock=lock)
             wait_for_all("the run is open")
             yield run
@@ -176,8 +179,13 @@ def check_belongs(run: Run, checkpoint: Checkpoint) -> None:
         raise Damaged(
             f"{checkpoint.folder} is foreign: it belongs to run {checkpoint.manifest.run}, this is run {run.id}"
         )
-    header = next(iter(checkpoint.contents.values())).metadata
-    different = difference(run.config, header["config"])
+    header = next(iter(checkpoint.contents.values())).metadata["config"]
+    for event in run.history:
+        if "extended" in event and header.get("steps") == event["extended"]["from_steps"]:
+            if checkpoint.manifest.iteration > event["extended"]["iteration"]:
+                raise Damaged(f"{checkpoint.folder} is of the run as it was before it was extended")
+            header = header | {"steps": run.config["steps"]}
+    different = difference(run.config, header)
     if different:
         name, here, there = different
         raise ForesightError(

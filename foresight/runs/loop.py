@@ -80,6 +80,7 @@ def train_loop(
     kept_for: KeptFor = lambda before, after: None,
     steps_at: Callable[[int], int] = lambda iterations: iterations,
     on_open: Callable[[Run], None] = lambda run: None,
+    prepare: Callable[[Path, Mapping[str, Any]], None] = lambda folder, config: None,
 ) -> Outcome:
     """Train until `total_iterations` in the run folder `folder`, resuming where an earlier call stopped.
 
@@ -93,7 +94,7 @@ def train_loop(
         Path(folder),
         Trainer(initial_state, call, iterations_done, weights, to_records, evaluate, kept_for),
     )
-    with Interrupts(f"stopped; {how_to_resume(folder)}") as interrupts, open_together(folder, config) as run:
+    with Interrupts(f"stopped; {how_to_resume(folder)}") as interrupts, open_together(folder, config, prepare) as run:
         if is_writer():
             on_open(run)
         state, checkpoint = initial_or_resumed(run, trainer, say)

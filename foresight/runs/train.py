@@ -15,12 +15,15 @@ from foresight.learning.update import Metrics, TrainState, init_training, train
 from foresight.runs.build import build_env, build_net
 from foresight.runs.config import DeviceSettings, RunConfig
 from foresight.runs.devices import describe, env_mesh, join_processes, placement, within
+from foresight.runs.extend import extend_run, kept_to_extend
+from foresight.runs.folder import Run
 from foresight.runs.held_out import HeldOut
 from foresight.runs.loggers import OpenLogger
 from foresight.runs.loop import Outcome, say_on_stderr, train_loop
 from foresight.runs.metrics import Record
 from foresight.runs.multihost import is_writer
-from foresight.runs.tracking import TrackSettings, kept_for, remember_tracking
+from foresight.runs.starts import record_start
+from foresight.runs.tracking import TrackSettings, remember_tracking
 from foresight.runs.writer import SaveOptions
 
 TrainCall = Callable[[TrainState], tuple[TrainState, Metrics]]
@@ -125,6 +128,19 @@ def report_skipped(
     return show
 
 
+def note_start(tracking: TrackSettings, run: Run) -> None:
+    """Write into the run folder how the run is tracked from now on, and by what it was started."""
+    remember_tracking(run.folder, tracking)
+    record_start(run.folder)
+
+
+def kept_for(settings: TrackSettings, config: RunConfig, before: int, after: int) -> str | None:
+    """Why the checkpoint after a call is kept for good: it is asked for, or needed to extend the run."""
+    begin, end = config.steps_at(before), config.steps_at(after)
+    reached = [steps for steps in settings.checkpoint_at if begin < steps <= end]
+    return f"asked for at {max(reached):,.0f} steps" if reached else kept_to_extend(config, before, after)
+
+
 def run_training(
     config: RunConfig,
     folder: Path,
@@ -166,6 +182,7 @@ def run_training(
         compile_call=compiled.compile_call,
         evaluate=held_out or (lambda state, iterations: None),
         steps_at=config.steps_at,
-        kept_for=partial(kept_for, tracking, config.steps_at),
-        on_open=lambda run: remember_tracking(run.folder, tracking),
+        kept_for=partial(kept_for, tracking, config),
+        on_open=partial(note_start, tracking),
+        prepare=partial(extend_run, say=say),
     )

@@ -38,7 +38,7 @@ def test_there_is_an_entry_for_each_seed_and_thinking_setting(model, capsys):
         assert row["solved_percent"] == 25 * row["solved"]
         assert row["ci95"][0] <= row["solved_percent"] <= row["ci95"][1]
         assert {"steps_mean", "seconds", "score_mean"} <= set(row)
-        assert (row["cap"], row["greedy"]) == (20, True)
+        assert (row["max_steps"], row["greedy"]) == (20, True)
 
 
 def test_the_report_names_the_set_that_was_played(model, capsys, monkeypatch, tmp_path):
@@ -53,7 +53,7 @@ def test_limit_plays_the_first_levels_only(model, capsys):
 
 
 def test_the_usual_cap_is_the_papers(model, capsys):
-    assert report(capsys, model)[0]["cap"] == 120
+    assert report(capsys, model)[0]["max_steps"] == 120
 
 
 def test_a_table_is_printed_for_people(model, capsys):
@@ -206,7 +206,7 @@ def test_a_domain_without_an_end_of_levels_is_played_on_the_first_of_them(tmp_pa
     config = RunConfig(domain="gridworld", env=EnvSettings(env=("size=8", "sides=[1,2]", "obstacles=[1,2]")))
     write_weights(tmp_path / "g.safetensors", config)
     (row,) = report(capsys, str(tmp_path / "g.safetensors"), "--limit", "5", "--max-steps", "9")
-    assert (row["levels"], row["cap"], row["set"]) == (5, 9, None)
+    assert (row["levels"], row["max_steps"], row["set"]) == (5, 9, None)
     assert row["solved_percent"] == 20 * row["solved"]
 
 

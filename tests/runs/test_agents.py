@@ -60,7 +60,7 @@ def test_seeds_trained_together_become_agents_of_their_own(tmp_path, config):
     assert [agent.seed for agent in loaded] == [5, 6, 7]
     assert all(same_net(agent.net, net) for agent, net in zip(loaded, nets, strict=True))
     assert not same_net(loaded[0].net, nets[1])
-    assert loaded[0].frames == 7 * config.learn.steps_per_iteration
+    assert (loaded[0].iteration, loaded[0].steps) == (7, 70)
 
 
 def test_agents_stored_before_a_setting_existed_are_loaded_with_its_default(tmp_path, config):

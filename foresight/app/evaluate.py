@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 EXAMPLES = """Play every level of a set once and count those solved; of Atari and MiniPacman, play episodes and
 report the mean score.
 
-MODEL is a run folder, a checkpoint folder, a .safetensors file, or the name of a shipped agent. What is found of a
-run is also added to RUN/evaluations.jsonl, where `plot` and `compare` find it.
+MODEL is a run folder, RUN@STEPS for its first checkpoint at or after so many steps, a checkpoint folder, a
+.safetensors file, or the name of a shipped agent. What is found of a run is also added to RUN/evaluations.jsonl, where
+`plot` and `compare` find it.
 
 examples:
   foresight evaluate runs/drc --levels unfiltered-valid --think 0,1,2,4,8,10

@@ -1,5 +1,6 @@
 """Trained agents: found, loaded, exported."""
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from importlib.resources import files
@@ -21,7 +22,7 @@ from foresight.nets.net import Net
 from foresight.runs.build import build_any, net_shape
 from foresight.runs.config import RunConfig, from_json
 from foresight.runs.loop import say_on_stderr
-from foresight.runs.weights import Weights, load_weights
+from foresight.runs.weights import Weights, checkpoint_at, load_weights
 from foresight.storage.arrays import Arrays, encode, fill, name_leaves, to_arrays
 from foresight.storage.files import write_whole
 
@@ -50,10 +51,16 @@ def shipped_names() -> list[str]:
 
 
 def find_model(model: str | Path) -> Path:
-    """The run folder, checkpoint or file that `model` names; a shipped agent's name where nothing has that path."""
+    """The run folder, checkpoint or file that `model` names, or a shipped agent's name where nothing has that path.
+
+    RUN@STEPS, such as runs/drc@1e6, is the first checkpoint of a run folder at or after so many steps.
+    """
     path = Path(model)
     if path.exists():
         return path
+    folder, _, steps = str(model).rpartition("@")
+    if folder and re.fullmatch(r"[0-9.]+(e[0-9]{1,2})?", steps) and Path(folder).is_dir():
+        return checkpoint_at(Path(folder), float(steps))
     if str(model) in shipped_names():
         return SHIPPED / f"{model}{SUFFIX}"
     shipped = f", or the name of a shipped agent: {', '.join(shipped_names())}" if shipped_names() else ""

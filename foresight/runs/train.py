@@ -11,6 +11,7 @@ import numpy as np
 from jax.sharding import Mesh
 
 from foresight.envs.env import Env
+from foresight.errors import ForesightError
 from foresight.learning.update import Metrics, TrainState, init_training, train
 from foresight.runs.build import build_env, build_net
 from foresight.runs.config import DeviceSettings, RunConfig
@@ -20,7 +21,7 @@ from foresight.runs.folder import Run
 from foresight.runs.held_out import HeldOut
 from foresight.runs.loggers import OpenLogger
 from foresight.runs.loop import Outcome, say_on_stderr, train_loop
-from foresight.runs.metrics import Record
+from foresight.runs.metrics import Record, read_metrics
 from foresight.runs.multihost import is_writer
 from foresight.runs.starts import record_start
 from foresight.runs.tracking import TrackSettings, remember_tracking
@@ -166,7 +167,7 @@ def run_training(
     compiled = program(config, env, mesh)
     start_from(compiled.shape())  # what cannot be built or does not fit is rejected before anything is written
     held_out = HeldOut(config, env, tracking, folder, say) if tracking.evaluates else None
-    return train_loop(
+    outcome = train_loop(
         folder,
         config.as_json(),
         initial_state=lambda: start_from(compiled.initial_state()),
@@ -186,3 +187,17 @@ def run_training(
         on_open=partial(note_start, tracking),
         prepare=partial(extend_run, say=say),
     )
+    if outcome.signal is None:
+        check_learned(config, folder)
+    return outcome
+
+
+def check_learned(config: RunConfig, folder: Path) -> None:
+    """Do not call a run done in which a seed learned nothing because every iteration was skipped."""
+    skipped = np.sum([np.atleast_1d(record["skipped"]) for record in read_metrics(folder)], axis=0)
+    nothing = np.flatnonzero(skipped >= config.iterations)
+    if len(nothing):
+        raise ForesightError(
+            f"{folder} has learned nothing: all {config.iterations} iterations of seed {config.seed + nothing[0]} were "
+            "not finite and were skipped; a smaller learning rate or gradient norm may help"
+        )

@@ -14,6 +14,7 @@ from foresight.runs.checkpoints import (
     Checkpoint,
     Damaged,
     best_iteration,
+    manifests_in,
     newest_good,
     read_checkpoint,
     read_iteration,
@@ -49,6 +50,16 @@ def load_weights(
         return as_weights(read_lone_file(path), path)
     checkpoint = read_checkpoint(path, (WEIGHTS,)) if (path / MANIFEST).exists() else find_in_run(path, best, say)
     return as_weights(checkpoint.contents[WEIGHTS], checkpoint.folder)
+
+
+def checkpoint_at(folder: Path, steps: float) -> Path:
+    """The first checkpoint of a run at or after so many steps; if there is none, those that there are are named."""
+    manifests = sorted(manifests_in(read_run(folder).checkpoints), key=lambda manifest: manifest.iteration)
+    later = [manifest for manifest in manifests if manifest.steps >= steps]
+    if not later:
+        there = ", ".join(f"{manifest.steps:,}" for manifest in manifests) or "none"
+        raise ForesightError(f"{folder} has no checkpoint at {steps:,.0f} steps or after; there are: {there}")
+    return folder / "checkpoints" / str(later[0].iteration)
 
 
 def as_weights(container: Container, source: Path) -> Weights:

@@ -24,7 +24,7 @@ from foresight.learning.update import Metrics, TrainState
 from foresight.runs.build import build_env
 from foresight.runs.config import RunConfig
 from foresight.runs.presets import default
-from foresight.runs.train import program
+from foresight.runs.program import program
 
 PATHS = ("cuda", "xla")
 

@@ -52,7 +52,8 @@ def learning_rate(settings: LearnSettings) -> optax.Schedule:
     held = round(settings.anneal_hold * steps)
     first, last = settings.learning_rate, settings.final_learning_rate
     falling = optax.polynomial_schedule(first, last, settings.anneal_power, max(1, steps - held), transition_begin=held)
-    return lambda count: jnp.clip(falling(count), min(first, last), max(first, last))  # rounding may go beyond the end
+    offset, low, high = settings.schedule_offset, min(first, last), max(first, last)
+    return lambda count: jnp.clip(falling(count + offset), low, high)  # rounding may go beyond the end
 
 
 def annealing_steps(settings: LearnSettings) -> int:
@@ -62,7 +63,8 @@ def annealing_steps(settings: LearnSettings) -> int:
 
 def left_after(settings: LearnSettings, gradient_steps: Array) -> Array:
     """The share of entropy weight and logit L2 weight that is left after so many gradient steps."""
-    return settings.regularisation_decay ** jnp.minimum(1.0, gradient_steps / annealing_steps(settings))
+    done = (gradient_steps + settings.schedule_offset) / annealing_steps(settings)
+    return settings.regularisation_decay ** jnp.minimum(1.0, done)
 
 
 def init_training(env: Env, net: Net, settings: LearnSettings, key: Array) -> TrainState:
@@ -97,7 +99,7 @@ def unguarded_iteration(env: Env, settings: LearnSettings, state: TrainState) ->
         learn, (state.net, state.optimiser), minibatches(played, settings)
     )
     state = TrainState(net, optimiser_state, acting, key, state.iterations + 1)
-    rate = learning_rate(settings)(state.iterations * settings.gradient_steps_per_iteration)
+    rate = learning_rate(settings)(settings.gradient_steps_at(state.iterations))
     means = jax.tree.map(jnp.mean, (losses, parts, norms))
     return state, Metrics(tally, *means, jnp.asarray(rate, jnp.float32), skipped=jnp.zeros(()))
 

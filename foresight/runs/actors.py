@@ -29,8 +29,9 @@ from foresight.runs.extend import extend_run
 from foresight.runs.loggers import OpenLogger
 from foresight.runs.loop import Outcome, say_on_stderr, train_loop
 from foresight.runs.metrics import Record
+from foresight.runs.program import iterations_done
 from foresight.runs.tracking import TrackSettings
-from foresight.runs.train import iterations_done, kept_for, note_start, to_records
+from foresight.runs.train import kept_for, note_start, to_records
 from foresight.runs.writer import SaveOptions
 
 OF_EPISODES = ("score", "length")  # fields of a record that only episodes can tell
@@ -101,6 +102,8 @@ def reject_what_the_host_cannot(config: RunConfig, devices: DeviceSettings, trac
         raise ForesightError("--non-finite skip: games on the host go on and cannot be taken back; use stop")
     if devices.coordinator is not None:
         raise ForesightError("--coordinator: games on the host train in one process")
+    if config.phases:
+        raise ForesightError(f"{config.domain} is trained in one phase")
     if tracking.evaluates:
         raise ForesightError(f"{config.domain} is evaluated with `foresight evaluate`, not during training")
     if devices.devices > 1:

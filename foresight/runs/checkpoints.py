@@ -1,7 +1,7 @@
 """Checkpoints: written whole, checked against their digests before anything in them is used.
 
-`checkpoints/<iteration>/` holds `weights.safetensors`, `state.safetensors` and `manifest.json`, which has the SHA-256 of
-both files, of every array in them, and of itself.
+`checkpoints/<iteration>/` holds `weights.safetensors`, `state.safetensors` and `manifest.json`, which has the SHA-256
+of both files, of every array in them, and of itself.
 """
 
 import hashlib

@@ -12,6 +12,7 @@ from tyro.conf import Positional
 
 from foresight.errors import ForesightError
 from foresight.learning.settings import LearnSettings
+from foresight.runs.phases import Phase, plan_phases
 
 Domain = Literal["sokoban", "boxworld", "minipacman", "gridworld", "atari"]
 ON_HOST = ("atari",)  # domains whose games do not run on the device that learns
@@ -83,6 +84,9 @@ class RunConfig:
     """how many independent agents to train in one program"""
     iterations_per_call: int = 20
     """iterations between two looks by the host: records are written and checkpoints may be"""
+    phases: tuple[str, ...] = ()
+    """stretches with other settings, such as `until=5e7` `until=2e8 minibatch=128 learning_rate=1e-3`
+    `levels=medium-train`; each keeps what the one before it changed"""
     env: EnvSettings = field(default_factory=EnvSettings)
     net: NetSettings = field(default_factory=NetSettings)
     learn: LearnSettings = field(default_factory=LearnSettings)
@@ -95,6 +99,7 @@ class RunConfig:
                 raise ForesightError(f"--{name} must be at least 1, not {getattr(self, name)}")
         if not 0 <= self.seed <= 2**31 - self.seeds:
             raise ForesightError(f"--seed must be at least 0, and all seeds below 2^31, not {self.seed}")
+        _ = self.plan  # phases that are none are rejected here
 
     @property
     def is_on_host(self) -> bool:
@@ -109,22 +114,34 @@ class RunConfig:
     @property
     def iterations(self) -> int:
         """How many iterations of play and learning the steps come to, in whole calls."""
-        chunks = -(-self.steps // (self.learn.steps_per_iteration * self.iterations_per_call))
-        return int(chunks) * self.iterations_per_call
+        return self.plan[-1].end
+
+    @property
+    def plan(self) -> tuple[Phase, ...]:
+        """The phases of the run, one where none are asked for; their learning settings have the run's length."""
+        return plan_phases(self.phases, self.learn, self.steps, self.iterations_per_call)
+
+    def phase_at(self, iterations: int) -> Phase:
+        """The phase that a state after so many iterations is of."""
+        return next(phase for phase in self.plan if iterations <= phase.end or phase is self.plan[-1])
 
     @property
     def schedule(self) -> LearnSettings:
-        """The learning settings with the length of the run filled in."""
-        return dataclasses.replace(self.learn, anneal_steps=self.learn.anneal_steps or float(self.whole_steps))
+        """The learning settings of the first phase, with the length of the run filled in."""
+        return self.plan[0].settings
 
     @property
     def whole_steps(self) -> int:
         """Environment steps that are really taken: `steps`, and what a last call has beyond them."""
-        return self.iterations * self.learn.steps_per_iteration
+        return self.steps_at(self.iterations)
 
     def steps_at(self, iterations: int) -> int:
         """Environment steps that so many iterations come to."""
-        return iterations * self.learn.steps_per_iteration
+        return self.phase_at(iterations).steps_at(iterations)
+
+    def gradient_steps_at(self, iterations: int) -> int:
+        """Gradient steps that so many iterations come to."""
+        return self.phase_at(iterations).settings.gradient_steps_at(iterations)
 
     def as_json(self) -> dict[str, Any]:
         """Plain values, as the run folder stores them."""

@@ -54,6 +54,7 @@ class Trainer(NamedTuple):
     """What is trained, as functions of its state."""
 
     initial_state: Callable[[], State]
+    state_like: Callable[[int], State]  # a state of the shapes that there are after so many iterations
     call: TrainCall
     iterations_done: Callable[[State], int]
     weights: Callable[[State], Any]
@@ -81,19 +82,19 @@ def train_loop(
     steps_at: Callable[[int], int] = lambda iterations: iterations,
     on_open: Callable[[Run], None] = lambda run: None,
     prepare: Callable[[Path, Mapping[str, Any]], None] = lambda folder, config: None,
+    state_like: Callable[[int], State] | None = None,
 ) -> Outcome:
     """Train until `total_iterations` in the run folder `folder`, resuming where an earlier call stopped.
 
     `call` does some iterations and gives metrics [R, ...]; `to_records(before, after, metrics)` makes records of them,
     each with the field `iteration`. `compile_call` makes of a state what `call` does with such states: a signal that
     comes while it works leaves at once; without it, so does one during the first call, which is taken to compile.
+    `state_like` gives a state of the shapes after so many iterations, where they are not those of the first one.
     What `evaluate` gives a score is saved, and so is what `kept_for` gives a reason. Several processes call this
     together, with a folder that all can read.
     """
-    folder, trainer = (
-        Path(folder),
-        Trainer(initial_state, call, iterations_done, weights, to_records, evaluate, kept_for),
-    )
+    folder, like = Path(folder), state_like or (lambda iterations: initial_state())
+    trainer = Trainer(initial_state, like, call, iterations_done, weights, to_records, evaluate, kept_for)
     with Interrupts(f"stopped; {how_to_resume(folder)}") as interrupts, open_together(folder, config, prepare) as run:
         if is_writer():
             on_open(run)
@@ -119,9 +120,9 @@ def train_loop(
 def initial_or_resumed(run: Run, trainer: Trainer, say: Say) -> tuple[State, Checkpoint | None]:
     """The state to train from, and the checkpoint it comes from if there is one."""
     checkpoint = find_checkpoint_together(run, say)
-    state = strengthen(trainer.initial_state())
     if checkpoint is None:
-        return state, None
+        return strengthen(trainer.initial_state()), None
+    state = strengthen(trainer.state_like(checkpoint.manifest.iteration))
     if is_writer():
         check_room(run, checkpoint.manifest.bytes)
         say(f"resuming from {checkpoint.folder}")

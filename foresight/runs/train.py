@@ -1,21 +1,18 @@
-"""A training run: what is compiled, what is logged of it, and the loop that keeps it."""
+"""A training run: what is logged, evaluated and kept of it, and the loop that does so."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import jax
 import numpy as np
-from jax.sharding import Mesh
 
-from foresight.envs.env import Env
 from foresight.errors import ForesightError
-from foresight.learning.update import Metrics, TrainState, init_training, train
-from foresight.runs.build import build_env, build_net
+from foresight.learning.update import TrainState
+from foresight.runs.build import build_env
 from foresight.runs.config import DeviceSettings, RunConfig
-from foresight.runs.devices import describe, env_mesh, join_processes, placement, within
+from foresight.runs.devices import describe, env_mesh, join_processes
 from foresight.runs.extend import extend_run, kept_to_extend
 from foresight.runs.folder import Run
 from foresight.runs.held_out import HeldOut
@@ -23,67 +20,11 @@ from foresight.runs.loggers import OpenLogger
 from foresight.runs.loop import Outcome, say_on_stderr, train_loop
 from foresight.runs.metrics import Record, read_metrics
 from foresight.runs.multihost import is_writer
+from foresight.runs.phased import PhasedProgram
+from foresight.runs.program import iterations_done, program
 from foresight.runs.starts import record_start
 from foresight.runs.tracking import TrackSettings, remember_tracking
 from foresight.runs.writer import SaveOptions
-
-TrainCall = Callable[[TrainState], tuple[TrainState, Metrics]]
-
-
-class Program(NamedTuple):
-    """A run's compiled parts. With several seeds every array of the state has a first axis for them.
-
-    Metrics are [iterations], or [iterations, seeds].
-    """
-
-    shape: Callable[[], TrainState]  # of shapes: what `initial_state` will give
-    initial_state: Callable[[], TrainState]
-    call: TrainCall
-    compile_call: Callable[[TrainState], TrainCall]  # `call`, compiled for such a state
-
-
-def program(config: RunConfig, env: Env, mesh: Mesh | None = None) -> Program:
-    """What trains the agents of `config` in `env`, on one device or on those of `mesh`."""
-    settings = config.schedule
-
-    def begin(seed: jax.Array) -> TrainState:
-        net_key, train_key = jax.random.split(jax.random.key(seed))
-        return init_training(env, build_net(config, env, net_key), settings, train_key)
-
-    def iterations(env: Env, state: TrainState) -> tuple[TrainState, Metrics]:
-        return train(env, settings, state, config.iterations_per_call)
-
-    seeds = config.seed
-    if config.seeds > 1:
-        seeds = config.seed + np.arange(config.seeds)
-        begin, iterations = jax.vmap(begin), jax.vmap(iterations, in_axes=(None, 0), out_axes=(0, 1))
-    shape = partial(jax.eval_shape, begin, seeds)
-    if mesh is None:
-        begin, iterations = jax.jit(begin), jax.jit(iterations, donate_argnums=1)
-        return Program(shape, partial(begin, seeds), partial(iterations, env), partial(compiled_for, env, iterations))
-    everywhere, state = placement(mesh, shape(), config.seeds)
-    begin = jax.jit(begin, out_shardings=state)
-    iterations = jax.jit(
-        iterations, donate_argnums=1, in_shardings=(everywhere, state), out_shardings=(state, everywhere)
-    )
-    env = jax.device_put(env, everywhere)
-    compile_call = within(mesh, partial(compiled_for, env, iterations))
-    return Program(
-        shape,
-        partial(within(mesh, begin), seeds),
-        partial(within(mesh, iterations), env),
-        lambda state: within(mesh, compile_call(state)),
-    )
-
-
-def compiled_for(env: Env, iterations: Any, state: TrainState) -> TrainCall:
-    """The iterations of a call, compiled for states like this one."""
-    return partial(iterations.lower(env, state).compile(), env)
-
-
-def iterations_done(state: TrainState) -> int:
-    """How many iterations a state has behind it."""
-    return int(np.max(state.iterations))
 
 
 def to_records(config: RunConfig, before: int, after: int, metrics: dict[str, np.ndarray]) -> list[Record]:
@@ -109,7 +50,7 @@ def to_records(config: RunConfig, before: int, after: int, metrics: dict[str, np
     count = {
         "iteration": after,
         "steps": config.steps_at(after),
-        "gradient_steps": after * config.learn.gradient_steps_per_iteration,
+        "gradient_steps": config.gradient_steps_at(after),
     }
     return [count | {name: value.tolist() for name, value in fields.items()}]
 
@@ -158,20 +99,21 @@ def run_training(
     Several processes call this together, with a folder that all can read.
     """
     join_processes(devices)
-    mesh = env_mesh(devices, config.learn)
+    mesh, *_ = [env_mesh(devices, phase.settings) for phase in config.plan]  # which also looks at their sizes
     if is_writer():
         say(f"training on {describe(mesh)}")
         if jax.default_backend() == "cpu" and config.net.dtype == "bfloat16":
             say("bfloat16 is slow on a CPU: --dtype float32 is faster there")
-    env = build_env(config)
+    env = build_env(config, config.plan[0].levels)
     compiled = program(config, env, mesh)
     start_from(compiled.shape())  # what cannot be built or does not fit is rejected before anything is written
+    phased = PhasedProgram(config, env, mesh) if config.phases else None
     held_out = HeldOut(config, env, tracking, folder, say) if tracking.evaluates else None
     outcome = train_loop(
         folder,
         config.as_json(),
         initial_state=lambda: start_from(compiled.initial_state()),
-        call=compiled.call,
+        call=phased.call if phased else compiled.call,
         iterations_done=iterations_done,
         weights=lambda state: state.net,
         total_iterations=config.iterations,
@@ -180,7 +122,8 @@ def run_training(
         to_records=partial(to_records, config),
         loggers=loggers,
         say=say,
-        compile_call=compiled.compile_call,
+        compile_call=phased.compile_call if phased else compiled.compile_call,
+        state_like=phased.initial_state if phased else None,
         evaluate=held_out or (lambda state, iterations: None),
         steps_at=config.steps_at,
         kept_for=partial(kept_for, tracking, config),

@@ -81,7 +81,7 @@ class TrainingProgress:
         console = Console(stderr=True)
         self.live = console.is_terminal and not quiet
         # The bar has the room that is left: on 80 columns none, and the numbers are all there.
-        columns = (TextColumn("{task.description}"), BarColumn(bar_width=None), TextColumn("{task.fields[told]}"))
+        columns = (TextColumn("{task.description}"), BarColumn(bar_width=None), TextColumn("{task.fields[reported]}"))
         self.bar = Progress(*columns, console=console, expand=True, disable=not self.live)
         self.task = self.bar.add_task(title, total=total_steps, reported="compiling")
 

@@ -18,6 +18,7 @@ from foresight.runs.checkpoints import STATE, WEIGHTS, read_checkpoint
 from foresight.runs.writer import SaveOptions
 from foresight.runs.lock import own
 from foresight.runs.metrics import format_records, read_metrics
+from foresight.runs.program import Program
 from foresight.runs.train import run_training
 from foresight.runs.weights import load_weights
 from foresight.learning.loss import Parts
@@ -38,7 +39,7 @@ def compiled():
         yield compiled
 
 
-def spoil(monkeypatch, compiled: train.Program, change) -> None:
+def spoil(monkeypatch, compiled: Program, change) -> None:
     """Let runs begin with every weight changed."""
 
     def initial_state():

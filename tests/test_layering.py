@@ -6,7 +6,7 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).parent.parent / "foresight"
 ORDER = """errors types storage levels render envs nets learning search evaluation insight
-    runs bench analysis paper web app""".split()
+    runs analysis paper bench web app""".split()
 NETS_MAY_IMPORT = {"types", "errors", "storage", "nets"}
 
 

@@ -47,7 +47,7 @@ def main(arguments: list[str]) -> None:
         document = measured(options)
     print(json.dumps(document, indent=1) if options.json else format_tables(document))
     if options.picture:  # last: should it fail, the result is there
-        from foresight.analysis.figures import plot_scaling  # needs an extra, so only where it is asked for
+        from foresight.bench.figures import plot_scaling  # needs an extra, so only where it is asked for
 
         plot_scaling(document, options.picture)
 

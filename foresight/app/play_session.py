@@ -125,7 +125,7 @@ def actions_by_key(names: tuple[str, ...]) -> dict[str, int]:
 
 @jax.jit
 def play_move(env: Env, playing: EpisodeState, action: jax.Array) -> tuple[EpisodeState, Transition]:
-    """One step whatever the cap."""
+    """One step whatever the step limit."""
     playing, transition, _ = move(env, playing, action)
     return playing, transition
 

@@ -15,6 +15,8 @@ from foresight.app.checks import check_count
 from foresight.errors import ForesightError
 
 if TYPE_CHECKING:
+    import jax
+
     from foresight.evaluation.solve import Record
     from foresight.runs.agents import Agent
 
@@ -49,7 +51,7 @@ class Watch:
     """do not play in the terminal"""
 
     def __post_init__(self) -> None:
-        check_count("cap", self.max_steps)
+        check_count("max-steps", self.max_steps)
         check_count("think", self.think, least=0)
 
 
@@ -65,8 +67,9 @@ def main(arguments: list[str]) -> None:
     if agent.config.is_on_host:
         watch_episode(agent, options)
         return
-    level, record = choose_level(agent, options)
-    seen = replay(agent.env, level, record.actions[0], jax.random.key(0))
+    key = jax.random.key(0)
+    level, record = choose_level(agent, options, key)
+    seen = replay(agent.env, level, record.actions[0], key)
     if sys.stdout.isatty() and not options.quiet:
         show_in_terminal(agent.env.name, seen)
     print(f"level {level}: {format_outcome(record, agent.config.is_scored)}")
@@ -84,7 +87,7 @@ def format_outcome(record: "Record", is_scored: bool) -> str:
 
 
 def watch_episode(agent: "Agent", options: Watch) -> None:
-    """Play an episode of a game on the host, up to the cap; its pictures can be had as an animation alone."""
+    """Play an episode of a game on the host, up to the step limit; its pictures can be had as an animation alone."""
     from foresight.evaluation.solve import PlaySettings
     from foresight.runs.evaluate import PAPER_MAX_STEPS, evaluate_episodes
 
@@ -100,8 +103,8 @@ def watch_episode(agent: "Agent", options: Watch) -> None:
         print(f"animation in {options.gif}")
 
 
-def choose_level(agent: "Agent", options: Watch) -> tuple[int, "Record"]:
-    """The level asked for, or the first one solved of a few; and how it was played."""
+def choose_level(agent: "Agent", options: Watch, key: "jax.Array") -> tuple[int, "Record"]:
+    """The level asked for, or the first one solved of a few; and how it was played with this key."""
     import jax
 
     from foresight.evaluation.solve import PlaySettings, solve
@@ -113,7 +116,7 @@ def choose_level(agent: "Agent", options: Watch) -> tuple[int, "Record"]:
     check_count("index", options.index, least=0)
     candidates = np.arange(min(count or TRIED, TRIED)) if options.index is None else np.array([options.index])
     check_moves(len(candidates), settings.max_steps)
-    record = solve(agent.env, agent.net, candidates, settings, jax.random.key(0), len(candidates))
+    record = solve(agent.env, agent.net, candidates, settings, key, len(candidates))
     chosen = int(np.argmax(record.solved))
     return int(candidates[chosen]), jax.tree.map(lambda x: x[chosen : chosen + 1], record)
 

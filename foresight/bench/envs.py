@@ -79,7 +79,7 @@ def measure(env: Env, work: str, batch: int, seconds: float) -> float:
     actions = jax.random.randint(jax.random.key(1), (STEPS, batch), 0, env.actions, jnp.int32)
     playing = jax.jit(start_each)(env, jax.random.split(jax.random.key(0), batch))
     # Lanes that began together would all end together: start them at different ages.
-    playing = playing._replace(steps=jnp.arange(batch, dtype=jnp.int32) % playing.cap)
+    playing = playing._replace(steps=jnp.arange(batch, dtype=jnp.int32) % playing.max_steps)
     result = result_of(env, work, playing)
     program = jax.jit(run, static_argnums=1)
 

@@ -10,9 +10,9 @@ from jax import Array
 from foresight.envs.env import Env, Transition
 from foresight.types import Outcome, State, TimeStep
 
-# An episode's key gives its first state, its cap and its steps' keys. `split` and the draws of jax.random count
-# up from 0, so what is folded in for cap and steps is kept out of their reach.
-CAP = 0x7FFFFFFF
+# An episode's key gives its first state, its step limit and its steps' keys. `split` and the draws of jax.random count
+# up from 0, so what is folded in for limit and steps is kept out of their reach.
+LIMIT = 0x7FFFFFFF
 STEPS = 0x80000000
 KEY_STEP = 0x9E3779B9  # from an episode's key to the next one's; odd, so that it can be divided by
 MOST_DRAWN = 65_536  # levels drawn side by side beforehand, for the sake of memory
@@ -25,7 +25,7 @@ class EpisodeState(NamedTuple):
     state: State
     key: Array  # this episode's
     steps: Array  # int32 [], taken so far
-    cap: Array  # int32 []
+    max_steps: Array  # int32 []
     score: Array  # float32 []
 
 
@@ -42,7 +42,9 @@ def start_from(env: Env, state: State, key: Array) -> EpisodeState:
         state=state,
         key=key,
         steps=jnp.zeros((), jnp.int32),
-        cap=fixed if low == high else jax.random.randint(jax.random.fold_in(key, CAP), (), low, high + 1, jnp.int32),
+        max_steps=fixed
+        if low == high
+        else jax.random.randint(jax.random.fold_in(key, LIMIT), (), low, high + 1, jnp.int32),
         score=jnp.zeros((), jnp.float32),
     )
 
@@ -65,7 +67,7 @@ def move(env: Env, playing: EpisodeState, action: Array) -> tuple[EpisodeState, 
     key = jax.random.fold_in(playing.key, jnp.uint32(STEPS) + playing.steps.astype(jnp.uint32))
     state, transition = env.step(playing.state, action, key)
     going = playing._replace(state=state, steps=playing.steps + 1, score=playing.score + transition.reward)
-    return going, transition, (going.steps >= going.cap) & ~transition.terminated
+    return going, transition, (going.steps >= going.max_steps) & ~transition.terminated
 
 
 def report(

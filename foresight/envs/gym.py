@@ -1,5 +1,6 @@
 """The domains as Gymnasium environments: one at a time, and a real vector environment on the jitted batch."""
 
+from functools import cached_property, partial
 from typing import Any
 
 import gymnasium
@@ -13,9 +14,11 @@ from gymnasium.vector.utils import batch_space
 from foresight.envs import make
 from foresight.envs.env import Env, Transition
 from foresight.envs.episodes import EpisodeState, move, start, start_each, start_from, step_auto_reset_each
+from foresight.envs.forks import check_process
 from foresight.envs.gym_ids import register_all
 from foresight.envs.level_select import state_of_level
 from foresight.errors import ForesightError
+from foresight.levels import LevelSet, open_set
 from foresight.render.draw import draw, format_cells
 from foresight.types import State, TimeStep
 
@@ -28,26 +31,33 @@ class Shared:
     """What the single and the vector environment have in common: the domain, its spaces, how it is shown."""
 
     def build(self, domain: str, render_mode: str | None, observation: str, scale: int, settings: dict) -> None:
-        """Make the domain and the spaces of one instance."""
+        """Check the settings and make the spaces of one instance."""
         if render_mode is not None and render_mode not in RENDER_MODES:
             raise ForesightError(f"no render_mode '{render_mode}'; there are: {', '.join(RENDER_MODES)}")
         if observation not in OBSERVATIONS:
             raise ForesightError(f"no observation '{observation}'; there are: {', '.join(OBSERVATIONS)}")
         if domain in DEFAULT_LEVELS:
-            settings = {"levels": DEFAULT_LEVELS[domain], **settings}
-        self.env: Env = make(domain, **settings)
+            levels = settings.get("levels", DEFAULT_LEVELS[domain])
+            settings = {**settings, "levels": levels if isinstance(levels, LevelSet) else open_set(levels)}
+        self.make_env = partial(make, domain, **settings)
+        self.shapes: Env = jax.eval_shape(self.make_env)
         self.render_mode = render_mode
         self.scale = scale
         self.is_painted = observation == "picture"
-        cells = jax.eval_shape(lambda env, key: env.observe(env.reset(key)), self.env, jax.random.key(0))
-        self.one_observation = Box(0, 255, self.env.picture_shape if self.is_painted else cells.shape, np.uint8)
-        self.one_action = Discrete(self.env.actions)
+        cells = jax.eval_shape(lambda env: env.observe(env.reset(jax.random.key(0))), self.shapes)
+        self.one_observation = Box(0, 255, self.shapes.picture_shape if self.is_painted else cells.shape, np.uint8)
+        self.one_action = Discrete(self.shapes.actions)
+
+    @cached_property
+    def env(self) -> Env:
+        """The domain with its arrays; until it is wanted jax does not start, so a process can still be forked."""
+        return self.make_env()
 
     def picture_or_text(self, cells: np.ndarray) -> np.ndarray | str:
         """One observation in the chosen render mode."""
         if self.render_mode == "ansi":
-            return format_cells(self.env.name, cells)
-        return draw(self.env.name, cells, self.scale)
+            return format_cells(self.shapes.name, cells)
+        return draw(self.shapes.name, cells, self.scale)
 
     def chosen_level(self, options: dict[str, Any] | None) -> Any:
         """`options["level"]`, or None."""
@@ -80,6 +90,7 @@ class GymEnv(Shared, gymnasium.Env):
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict]:
         """Begin an episode; the first observation and an empty info."""
         super().reset(seed=seed)
+        check_process()
         key = jax.random.key(int(self.np_random.integers(2**32)))
         level = self.chosen_level(options)
         self.playing = start_one(self.env, key)
@@ -146,6 +157,7 @@ class GymVectorEnv(Shared, VectorEnv):
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict]:
         """Begin all episodes; a chosen level is one for all, or a sequence with one for each game."""
         super().reset(seed=seed)
+        check_process()
         keys = jax.random.split(jax.random.key(int(self.np_random.integers(2**32))), self.num_envs)
         level = self.chosen_level(options)
         self.playing = start_all(self.env, keys)

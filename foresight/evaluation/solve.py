@@ -15,7 +15,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from foresight.envs.env import Env
+from foresight.envs.env import Env, Transition
+from foresight.learning.acting import choose_action
 from foresight.nets.net import Net
 from foresight.types import Memory, State
 
@@ -38,7 +39,7 @@ class Record(NamedTuple):
     solved: np.ndarray  # bool [N]
     steps: np.ndarray  # int32 [N]
     score: np.ndarray  # float32 [N]
-    actions: np.ndarray  # uint8 [N, cap]; replaying them gives the same outcome
+    actions: np.ndarray  # uint8 [N, max_steps]; replaying them gives the same outcome
 
 
 class Slots(NamedTuple):
@@ -76,7 +77,7 @@ def solve(
         fresh = np.full(len(slots.level), count, np.int32)
         fresh[idle[: count - assigned]] = np.arange(assigned, min(count, assigned + len(idle)))
         assigned = min(count, assigned + len(idle))
-        slots = assign(env, net, numbers, slots, jnp.asarray(fresh))
+        slots = assign(env, numbers, slots, jnp.asarray(fresh))
         at_work = int(np.sum(np.asarray(slots.level) < count))
         on_progress(assigned - at_work)
         if not at_work:
@@ -117,12 +118,11 @@ def empty_slots(env: Env, net: Net, batch: int, count: int) -> Slots:
 
 
 @eqx.filter_jit
-def assign(env: Env, net: Net, numbers: Array, slots: Slots, fresh: Array) -> Slots:
+def assign(env: Env, numbers: Array, slots: Slots, fresh: Array) -> Slots:
     """Give slot l the level at `fresh[l]`, where that is one (fresh[l] < N)."""
     new = fresh < len(numbers)
     number = numbers[jnp.minimum(fresh, len(numbers) - 1)]
     states = jax.vmap(env.reset_to)(number)
-    memory = net.initial_memory()
 
     def where_new(ours: Array, theirs: Array) -> Array:
         return jax.vmap(jnp.where)(new, ours, theirs)
@@ -131,7 +131,7 @@ def assign(env: Env, net: Net, numbers: Array, slots: Slots, fresh: Array) -> Sl
         level=where_new(fresh, slots.level),
         number=where_new(number, slots.number),
         state=jax.tree.map(where_new, states, slots.state),
-        memory=jax.tree.map(lambda m, old: where_new(jnp.broadcast_to(m, old.shape), old), memory, slots.memory),
+        memory=slots.memory,  # it starts afresh at the first look
         steps=jnp.where(new, 0, slots.steps),
         thought=jnp.where(new, 0, slots.thought),
     )
@@ -163,36 +163,34 @@ def step_every_slot(
 ) -> tuple[Slots, Record]:
     """One step: slots that still have thinking to do look again, the others act."""
     count = len(record.solved)
-    step = partial(step_slot, env, net, settings, think, key)
-    following, action, reward, terminated, solved = jax.vmap(step)(slots)
+    action_keys, env_keys = jax.vmap(partial(step_keys, key))(slots.number, slots.steps)
+    is_first = (slots.steps == 0) & (slots.thought == 0)
+    seen = jax.vmap(env.observe)(slots.state)
+    choice = choose_action((env, net), slots.memory, seen, is_first, action_keys, greedy=settings.greedy)
+    move = jax.vmap(partial(move_slot, env, think))
+    following, moved = move(slots._replace(memory=choice.memory), choice.action, env_keys)
     acted = (slots.thought >= think) & (slots.level < count)
     level = jnp.where(acted, slots.level, count)  # beyond the record: such writes are dropped
     record = Record(
-        solved=record.solved.at[level].set(solved, mode="drop"),
+        solved=record.solved.at[level].set(moved.solved, mode="drop"),
         steps=record.steps.at[level].set(following.steps, mode="drop"),
-        score=record.score.at[level].add(reward, mode="drop"),
-        actions=record.actions.at[level, slots.steps].set(action.astype(jnp.uint8), mode="drop"),
+        score=record.score.at[level].add(moved.reward, mode="drop"),
+        actions=record.actions.at[level, slots.steps].set(choice.action.astype(jnp.uint8), mode="drop"),
     )
-    ended = acted & (terminated | (following.steps >= settings.max_steps))
+    ended = acted & (moved.terminated | (following.steps >= settings.max_steps))
     return following._replace(level=jnp.where(ended, count, slots.level)), record
 
 
-def step_slot(
-    env: Env, net: Net, settings: PlaySettings, think: Array, key: Array, slot: Slots
-) -> tuple[Slots, Array, Array, Array, Array]:
-    """The slot after one step, with (action, reward, terminated, solved) of the move if it was one."""
-    logits, _, memory = net(slot.memory, env.paint(env.observe(slot.state)))
-    action_key, env_key = step_keys(key, slot.number, slot.steps)
-    action = jnp.argmax(logits) if settings.greedy else jax.random.categorical(action_key, logits)
-    moved, transition = env.step(slot.state, action, env_key)
+def move_slot(env: Env, think: Array, slot: Slots, action: Array, key: Array) -> tuple[Slots, Transition]:
+    """The slot after one step, and what the move gave if it was one and not a look."""
+    moved, transition = env.step(slot.state, action, key)
     thinking = slot.thought < think
     following = slot._replace(
         state=jax.tree.map(lambda old, new: jnp.where(thinking, old, new), slot.state, moved),
-        memory=memory,
         steps=slot.steps + jnp.where(thinking, 0, 1),
         thought=slot.thought + jnp.where(thinking, 1, 0),
     )
-    return following, action, transition.reward, transition.terminated, transition.solved
+    return following, transition
 
 
 def step_keys(key: Array, number: Array, step: Array) -> tuple[Array, Array]:

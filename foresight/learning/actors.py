@@ -19,22 +19,15 @@ import optax
 from jax import Array
 
 from foresight.envs.host import HostEnv
+from foresight.learning.acting import Pictures, choose_action_compiled
 from foresight.learning.rollout import Tally, tally
 from foresight.learning.settings import LearnSettings
 from foresight.learning.update import Metrics, gradient_step, learning_rate, optimiser
-from foresight.nets.net import Net, reset_where
+from foresight.nets.net import Net
 from foresight.types import Memory, Trajectory
 
 PATIENCE = 0.1  # seconds between two looks at whether to stop
 LAST_STEP = 10.0  # seconds that an actor has to finish the step it is in
-
-
-class Pictures(NamedTuple):
-    """Stands for an environment where observations are pictures already."""
-
-    def paint(self, observation: Array) -> Array:
-        """The picture itself."""
-        return observation
 
 
 class Played(NamedTuple):
@@ -82,18 +75,6 @@ class ActorState(NamedTuple):
     start: np.ndarray  # bool, the observation is the first of its episode
 
 
-@jax.jit
-def choose(net: Net, memory: Memory, observation: Array, start: Array, key: Array) -> tuple[Array, Array, Memory]:
-    """Actions [B], logits [B, A] and next memory for a batch of pictures [B, H, W, C]."""
-
-    def think(memory: Memory, picture: Array, start: Array) -> tuple[Array, Memory]:
-        logits, _, memory = net(reset_where(start, net.initial_memory(), memory), picture)
-        return logits, memory
-
-    logits, memory = jax.vmap(think)(memory, observation, start)
-    return jax.random.categorical(key, logits), logits, memory
-
-
 @partial(jax.jit, static_argnums=1)
 def first_memory(net: Net, batch: int) -> Memory:
     """The memory of `batch` games that begin."""
@@ -109,11 +90,11 @@ def play(env: HostEnv, net: Net, actor: ActorState, length: int, key: Array) -> 
     """`length` steps of every game with one network."""
     began, moments = actor, []
     for step_key in jax.random.split(key, length):
-        actions, logits, memory = choose(net, *actor, step_key)
-        actions = np.asarray(actions)
+        choice = choose_action_compiled((Pictures(), net), *actor, step_key)
+        actions = np.asarray(choice.action)
         step = env.step(actions)
-        moments.append((actor.observation, actor.start, actions, logits, step, env.finished))
-        actor = ActorState(memory, step.observation, step.terminated | step.truncated)
+        moments.append((actor.observation, actor.start, actions, choice.logits, step, env.finished))
+        actor = ActorState(choice.memory, step.observation, step.terminated | step.truncated)
     return actor, assemble(began.memory, moments, actor)
 
 

@@ -9,8 +9,9 @@ from jax import Array
 
 from foresight.envs.env import Env
 from foresight.envs.episodes import EpisodeState, PrefetchedResets, prefetch_if_faster, start_each, step_auto_reset_each
+from foresight.learning.acting import choose_action
 from foresight.learning.sharding import on_each_device
-from foresight.nets.net import Net, reset_where
+from foresight.nets.net import Net
 from foresight.types import Memory, Outcome, TimeStep, Trajectory
 
 
@@ -49,24 +50,12 @@ def init_acting(env: Env, net: Net, num_envs: int, key: Array) -> ActingState:
 def act(
     env: Env, net: Net, prefetched: PrefetchedResets | None, acting: ActingState, key: Array
 ) -> tuple[ActingState, Moment]:
-    """Every environment sees, thinks, draws an action from the policy, and moves."""
+    """Every environment sees, draws an action from the policy, and moves."""
     observation = jax.vmap(env.observe)(acting.playing.state)
-    start = acting.playing.steps == 0
-    logits, memory = on_each_device(think_each)((env, net), acting.memory, observation, start)
-    action = jax.random.categorical(key, logits)
-    playing, step = on_each_device(step_auto_reset_each)(env, acting.playing, action, prefetched)
-    return ActingState(playing, memory), Moment(observation, start, action, logits, step)
-
-
-def think(env: Env, net: Net, memory: Memory, observation: Array, start: Array) -> tuple[Array, Memory]:
-    """Logits and next memory for one environment; memory is fresh where an episode starts."""
-    logits, _, memory = net(reset_where(start, net.initial_memory(), memory), env.paint(observation))
-    return logits, memory
-
-
-def think_each(player: tuple[Env, Net], memory: Memory, observation: Array, start: Array) -> tuple[Array, Memory]:
-    """`think` for every environment, [B, ...] each."""
-    return jax.vmap(partial(think, *player))(memory, observation, start)
+    is_first = acting.playing.steps == 0
+    choice = choose_action((env, net), acting.memory, observation, is_first, key, spread=True)
+    playing, step = on_each_device(step_auto_reset_each)(env, acting.playing, choice.action, prefetched)
+    return ActingState(playing, choice.memory), Moment(observation, is_first, choice.action, choice.logits, step)
 
 
 def unroll(env: Env, net: Net, acting: ActingState, length: int, key: Array) -> tuple[ActingState, Trajectory, Tally]:

@@ -27,6 +27,7 @@ RANGES = {  # of what may be any number between two
     "auxiliary_loss_weight": (0, math.inf),
 }
 BELOW_ONE = ("beta1", "beta2")
+ABOVE_ZERO = ("anneal_steps", "regularisation_decay")
 
 
 @dataclass(frozen=True)
@@ -51,8 +52,8 @@ class LearnSettings:
 
     learning_rate: float = 6e-4
     """at the start"""
-    anneal_steps: float = 0.0
-    """environment steps after which the learning rate has fallen to `final_learning_rate`; 0: as many as the run has"""
+    anneal_steps: float | None = None
+    """environment steps in which the learning rate falls to `final_learning_rate`; None: those of the run, or never"""
     anneal_hold: float = 0.5
     """the share of those steps during which the learning rate stays where it starts"""
     anneal_power: float = 1.0
@@ -90,6 +91,8 @@ class LearnSettings:
                 raise ForesightError(f"--{name} must be at least 1, not {getattr(self, name)}")
         for name, (low, high) in RANGES.items():
             value = getattr(self, name)
+            if value is None:
+                continue
             if not (math.isfinite(value) and low <= value <= high):
                 wanted = f"from {low:g} to {high:g}" if math.isfinite(high) else f"of at least {low:g}"
                 raise ForesightError(f"--{name.replace('_', '-')} must be a number {wanted}, not {value:g}")
@@ -98,8 +101,9 @@ class LearnSettings:
                 raise ForesightError(f"--{name} must be below 1: an average that never moves divides by nothing")
         if self.num_envs % self.minibatch:
             raise ForesightError(f"--num-envs ({self.num_envs}) must be a multiple of --minibatch ({self.minibatch})")
-        if self.regularisation_decay <= 0:
-            raise ForesightError(f"--regularisation-decay must be above 0, not {self.regularisation_decay}")
+        for name in ABOVE_ZERO:
+            if getattr(self, name) == 0:
+                raise ForesightError(f"--{name.replace('_', '-')} must be above 0")
         if self.time_limit not in ("truncate", "terminate"):
             raise ForesightError(f"--time-limit must be 'truncate' or 'terminate', not '{self.time_limit}'")
         if self.non_finite not in ("stop", "skip"):

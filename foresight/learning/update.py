@@ -49,6 +49,8 @@ def optimiser(settings: LearnSettings) -> optax.GradientTransformation:
 def learning_rate(settings: LearnSettings) -> optax.Schedule:
     """The learning rate as a function of gradient steps taken: it stays for a while, then falls."""
     steps = annealing_steps(settings)
+    if steps is None:
+        return optax.constant_schedule(settings.learning_rate)
     held = round(settings.anneal_hold * steps)
     first, last = settings.learning_rate, settings.final_learning_rate
     falling = optax.polynomial_schedule(first, last, settings.anneal_power, max(1, steps - held), transition_begin=held)
@@ -56,14 +58,19 @@ def learning_rate(settings: LearnSettings) -> optax.Schedule:
     return lambda count: jnp.clip(falling(count + offset), low, high)  # rounding may go beyond the end
 
 
-def annealing_steps(settings: LearnSettings) -> int:
-    """`anneal_steps`, in gradient steps."""
+def annealing_steps(settings: LearnSettings) -> int | None:
+    """`anneal_steps`, in gradient steps; None where nothing falls."""
+    if settings.anneal_steps is None:
+        return None
     return max(1, round(settings.anneal_steps / (settings.minibatch * settings.unroll)))
 
 
 def left_after(settings: LearnSettings, gradient_steps: Array) -> Array:
     """The share of entropy weight and logit L2 weight that is left after so many gradient steps."""
-    done = (gradient_steps + settings.schedule_offset) / annealing_steps(settings)
+    steps = annealing_steps(settings)
+    if steps is None:
+        return jnp.ones(())
+    done = (gradient_steps + settings.schedule_offset) / steps
     return settings.regularisation_decay ** jnp.minimum(1.0, done)
 
 
@@ -105,7 +112,7 @@ def unguarded_iteration(env: Env, settings: LearnSettings, state: TrainState) ->
 
 
 def unless_broken(before: TrainState, after: TrainState, metrics: Metrics) -> tuple[TrainState, Metrics]:
-    """An iteration if all of it is finite; if not, it is as if it had not been, but the next one draws other actions."""
+    """The iteration if all of it is finite; if not, as if it had not been, but the next one draws other actions."""
     sound = all_finite((after, metrics))
     state = jax.tree.map(partial(jnp.where, sound), after, before)
     reported = jax.tree.map(lambda number: jnp.where(sound, number, jnp.zeros_like(number)), metrics)

@@ -48,7 +48,7 @@ class Returns(NamedTuple):
 
 
 def time_limit_truncates(rewards: Array, terminated: Array, truncated: Array, values: Array, gamma: float) -> Returns:
-    """The step that hits the cap shows no next state, so the critic's own value stands in for what it was worth.
+    """The step that hits the limit shows no next state, so the critic's own value stands in for what it was worth.
 
     It then surprises nobody (its target is its value), earlier steps bootstrap from it, and it is not learned from.
     """
@@ -60,7 +60,7 @@ def time_limit_truncates(rewards: Array, terminated: Array, truncated: Array, va
 
 
 def time_limit_terminates(rewards: Array, terminated: Array, truncated: Array, values: Array, gamma: float) -> Returns:
-    """The cap read as a part of the game: nothing comes after it."""
+    """The limit read as a part of the game: nothing comes after it."""
     return Returns(
         rewards=rewards,
         discounts=jnp.where(terminated | truncated, 0.0, gamma),

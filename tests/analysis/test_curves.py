@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from foresight.analysis.curves import PAPER_WINDOW, Curve, band, bands, curves_of, smooth, default_window
+from foresight.analysis.curves import PAPER_WINDOW, Curve, band, bands, curves_of, default_window, smooth
 from foresight.errors import ForesightError
 
 

@@ -74,7 +74,7 @@ def test_evaluation_tells_of_episodes_their_scores_and_the_interval(finished, tm
     words = ["evaluate", str(out), "--limit", "5", "--think", "0,2", "--sample", "--out", str(tmp_path / "p.jsonl")]
     assert status_of([*words, "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
-    assert [(row["episodes"], row["think"], row["cap"], row["greedy"]) for row in rows] == [
+    assert [(row["episodes"], row["think"], row["max_steps"], row["greedy"]) for row in rows] == [
         (5, 0, 27000, False),
         (5, 2, 27000, False),
     ]

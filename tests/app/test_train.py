@@ -18,8 +18,8 @@ from foresight.runs.config import NetSettings
 from foresight.runs.metrics import read_metrics
 from foresight.runs.presets import PRESETS, quick
 from foresight.runs.weights import load_weights
-from tests.runs.stored import write_config
 from tests.app.small_runs import arguments, modules_of, status_of, use_linear_networks, write_levels
+from tests.runs.stored import write_config
 
 COMMAND = [sys.executable, "-c", "from foresight.app.cli import main; main()"]
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from foresight.app.watch import CELL, TRIED, main
+from foresight.envs import make as make_env
 from foresight.envs.sokoban.rules import make
 from foresight.errors import ForesightError
 from foresight.nets.net import Net
@@ -18,6 +19,7 @@ from foresight.runs.agents import Agent, shipped_names
 from foresight.runs.config import EnvSettings, RunConfig
 from tests.app.small_runs import status_of, use_linear_networks
 from tests.drawings import level, level_set
+from tests.evaluation.witness import witness
 from tests.render.test_draw import decoded
 from tests.runs.test_agents import write_weights
 
@@ -114,6 +116,22 @@ def test_where_nothing_is_ever_solved_the_score_is_told(tmp_path, capsys, monkey
     write_weights(tmp_path / "m.safetensors", RunConfig(domain="minipacman"))
     main([str(tmp_path / "m.safetensors"), "--index", "2", "--max-steps", "4"])
     assert re.fullmatch(r"level 2: score -?\d+\.\d\d in \d steps\n", capsys.readouterr().out)
+
+
+def test_the_animation_of_a_game_of_chance_shows_the_game_that_was_played(tmp_path, monkeypatch):
+    env = make_env("minipacman")
+    net, seen = witness(env.actions)
+    config = RunConfig(domain="minipacman")
+    monkeypatch.setattr(
+        "foresight.runs.agents.load_agents",
+        lambda model, levels: [Agent(net, env, config, 0, 0, Path(model))],
+    )
+    main(["witness", "--index", "2", "--max-steps", "9", "--gif", str(tmp_path / "a.gif")])
+    jax.effects_barrier()
+    frames = decoded((tmp_path / "a.gif").read_bytes())
+    assert len(frames) == 10
+    for number, frame in enumerate(frames):
+        np.testing.assert_array_equal(frame[CELL // 2 :: CELL, CELL // 2 :: CELL], seen[number])
 
 
 def test_help_says_how_many_levels_are_tried(capsys):

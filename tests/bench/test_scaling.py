@@ -6,9 +6,9 @@ from dataclasses import asdict, replace
 import jax
 import pytest
 
-from foresight.analysis.figures import plot_scaling
 from foresight.app import bench_scaling as command
 from foresight.bench import scaling as bench_scaling
+from foresight.bench.figures import plot_scaling
 from foresight.bench.scaling import Case, inputs_of, measure, usual_sweep
 from foresight.bench.sizes import QUANTITIES, Size, Sweep, lines_of, together
 from foresight.errors import ForesightError

@@ -19,7 +19,8 @@ OPEN = [
     for column in range(first, last + 1)
 ]
 RIGHT, UP, LEFT, DOWN = range(4)
-STEPS = {RIGHT: (0, 1), UP: (-1, 0), LEFT: (0, -1), DOWN: (1, 0)}
+ZERO, ONE = "0", "1"  # first facings of the notebook that are no direction: its directions begin at 2
+STEPS = {RIGHT: (0, 1), UP: (-1, 0), LEFT: (0, -1), DOWN: (1, 0), ZERO: (1, 0), ONE: (0, 0)}
 MODES = {  # step, food, pill, ghost, death, cleared by, timer
     "regular": (0, 1, 2, 5, 0, "food", None),
     "avoid": (0.1, -0.1, -5, -10, -20, "food", 128),
@@ -75,7 +76,7 @@ class Game:
         for i in range(min(self.most_ghosts, 1 + (self.level - 1) // 2)):
             facing = dice.facings[i]
             if self.exact:  # the notebook draws 0..3 where its directions are 2..5
-                facing = {0: "left?", 1: "down?", 2: RIGHT, 3: UP}[facing]
+                facing = {0: ZERO, 1: ONE, 2: RIGHT, 3: UP}[facing]
             self.ghosts.append(Ghost(i, free[int(dice.ghosts[i] * len(free))], facing))
         self.power = 0
         self.timer = 0
@@ -140,7 +141,7 @@ class Game:
     def turned(self, ghost, dice):
         """Where the ghost faces when it moves."""
         available = [d for d in (RIGHT, UP, LEFT, DOWN) if ahead(ghost.cell, d) != ghost.cell]
-        reverse = {RIGHT: LEFT, UP: DOWN, LEFT: RIGHT, DOWN: UP, "left?": RIGHT, "down?": UP}[ghost.facing]
+        reverse = {RIGHT: LEFT, UP: DOWN, LEFT: RIGHT, DOWN: UP, ZERO: RIGHT, ONE: UP}[ghost.facing]
         if len(available) == 2:
             if ghost.facing in available:
                 return ghost.facing
@@ -173,6 +174,6 @@ OPEN_SET = set(OPEN)
 
 def ahead(cell, facing):
     """The next cell in a direction, or the same where a wall stands."""
-    row, column = STEPS[{"left?": LEFT, "down?": DOWN}.get(facing, facing)]
+    row, column = STEPS[facing]
     there = (cell[0] + row, cell[1] + column)
     return there if there in OPEN_SET else cell

@@ -224,6 +224,38 @@ def test_rgb_arrays_have_the_scale_asked_for(levels):
     assert env.render().shape == (40, 70, 3)
 
 
+ASYNC = """
+import warnings
+import gymnasium, jax, foresight.envs.gym
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")  # jax warns of the fork
+    {before}
+    envs = gymnasium.make_vec(
+        "foresight/Sokoban-v0", num_envs=2, vectorization_mode="async", vector_kwargs={vector}, levels={levels!r}
+    )
+    first, _ = envs.reset(seed=[0, 1])
+    after, rewards, *_ = envs.step([1, 2])
+    print(first.shape, after.shape, rewards)
+    envs.close()
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "vector"), [("", None), ("jax.numpy.zeros(1)", {"context": "spawn"}), ("jax.numpy.zeros(1)", None)]
+)
+def test_processes_of_a_vector_environment_play_or_say_at_once_how_to_start_them(levels, tmp_path, before, vector):
+    script = tmp_path / "play.py"  # a file, since processes that are spawned run it again
+    script.write_text(ASYNC.format(before=before, vector=vector, levels=levels))
+    ended = run([sys.executable, script], check=False, capture_output=True, text=True, timeout=120)
+    if before and not vector:
+        assert ended.returncode == 1
+        assert "vector_kwargs={'context': 'spawn'}" in ended.stderr.splitlines()[-1]
+    else:
+        assert ended.returncode == 0, ended.stderr
+        assert ended.stdout == "(2, 32, 56, 3) (2, 32, 56, 3) [-0.01 -0.01]\n"
+
+
 @pytest.mark.parametrize("imports", ["import foresight.envs.gym, gymnasium", "import gymnasium, foresight"])
 def test_importing_the_package_after_gymnasium_makes_the_ids_known(imports):
     code = f"{imports}; gymnasium.spec('foresight/Gridworld-v0')"

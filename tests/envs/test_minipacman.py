@@ -288,6 +288,25 @@ def test_the_exact_mode_starts_half_of_the_ghosts_without_a_direction(new_key):
     assert ghost_after(drawn(bend, [-1]), env=EXACT) == (1, 12), "like down it would go down at this left/down bend"
 
 
+@pytest.mark.parametrize(
+    ("facing", "junction", "end", "reward"),
+    [
+        (-2, (3, 3), (4, 3), -20),  # goes down
+        (-2, (9, 6), (9, 6), -40),  # a wall is there: the second death
+        (-1, (3, 3), (3, 3), -40),  # stays
+        (LEFT, (3, 3), (3, 2), -20),
+    ],
+)
+def test_in_the_exact_mode_a_ghost_without_a_direction_goes_down_or_stays_on_a_shared_junction(
+    facing, junction, end, reward
+):
+    row, column = junction
+    text = f"{MAZE[row][: column - 1]}@G{MAZE[row][column + 1 :]}"
+    after, transition = played(drawn({row: text}, [facing]), GO_RIGHT, dice(), EXACT)
+    assert divmod(int(after.ghosts[0]), WIDTH) == end
+    assert transition.reward == reward
+
+
 # --- modes and levels
 
 

@@ -10,7 +10,7 @@ import pytest
 from foresight.envs.minipacman.maze import WALLS, WIDTH
 from foresight.envs.minipacman.modes import MODES
 from foresight.envs.minipacman.rules import MOST_GHOSTS, Dice, LevelDice, MiniPacman, State, roll, roll_level
-from tests.envs.reference_minipacman import Game, Ghost
+from tests.envs.reference_minipacman import ONE, ZERO, Game, Ghost
 from tests.hurry import in_a_hurry
 
 
@@ -61,7 +61,7 @@ def replay(env: MiniPacman, first: State, actions, dice: Dice):
 def game_like(env: MiniPacman, mode: str, state: State) -> Game:
     """The slow game in the same state."""
     place = lambda cell: divmod(int(cell), WIDTH)  # noqa: E731
-    facing = {-2: "left?", -1: "down?"}
+    facing = {-2: ZERO, -1: ONE}
     return Game(
         mode,
         exact=env.exact,

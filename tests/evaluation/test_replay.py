@@ -1,9 +1,24 @@
 import jax
 import numpy as np
+import pytest
 
 from foresight.envs import make
 from foresight.evaluation.replay import replay
-from foresight.evaluation.solve import NOT_PLAYED
+from foresight.evaluation.solve import NOT_PLAYED, PlaySettings, solve
+from tests.envs.domains import DOMAINS
+from tests.evaluation.witness import witness
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_a_replay_shows_what_the_network_saw_while_the_game_was_played(domain):
+    env, key, number = DOMAINS[domain], jax.random.key(3), 2
+    net, seen = witness(env.actions)
+    record = solve(env, net, np.array([number]), PlaySettings(max_steps=12, greedy=False), key)
+    jax.effects_barrier()
+    frames = replay(env, number, record.actions[0], key)
+    assert len(frames) == record.steps[0] + 1
+    for step, frame in enumerate(frames[:-1]):  # the network need not see the last one
+        np.testing.assert_array_equal(env.paint(frame), seen[step], err_msg=f"step {step}")
 
 
 def test_a_replay_shows_the_first_board_and_one_after_every_action_played():

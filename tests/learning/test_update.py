@@ -11,7 +11,15 @@ from foresight.errors import ForesightError
 from foresight.learning.loss import loss
 from foresight.learning.rollout import init_acting, unroll
 from foresight.learning.settings import LearnSettings
-from foresight.learning.update import gradient_step, init_training, learning_rate, minibatches, optimiser, train
+from foresight.learning.update import (
+    gradient_step,
+    init_training,
+    learning_rate,
+    left_after,
+    minibatches,
+    optimiser,
+    train,
+)
 from tests.learning.toys import Corridor, Running
 
 SMALL = LearnSettings(num_envs=16, unroll=8, minibatch=4, learning_rate=3e-2, anneal_steps=1e9, max_gradient_norm=1.0)
@@ -180,6 +188,19 @@ def test_the_learning_rate_stays_and_then_falls_in_a_line():
     np.testing.assert_allclose(rates, [4e-4, 4e-4, 2e-4, 0, 0], rtol=1e-5, atol=1e-10)
 
 
+def test_settings_used_alone_learn_for_as_long_as_they_are_used(played):
+    settings, env, (_, trajectory, _) = LearnSettings(regularisation_decay=0.5), Corridor(), played
+    net = Running(jax.random.key(1))
+    learner, step = (net, optimiser(settings).init(net)), jax.jit(partial(gradient_step, env, settings))
+    for taken in range(1, 41):
+        before, (learner, _) = learner[0], step(learner, trajectory)
+        if taken in (1, 2, 40):
+            moved = jnp.max(jnp.abs(learner[0].weights - before.weights))
+            assert float(moved) > 0.1 * settings.learning_rate, f"gradient step {taken}"
+    assert float(learning_rate(settings)(10**9)) == settings.learning_rate
+    assert float(left_after(settings, jnp.int32(10**9))) == 1, "without an end nothing falls towards one"
+
+
 def test_rounding_does_not_take_the_learning_rate_beyond_its_end(monkeypatch):
     """Optimised code gives -7e-12 for the last of 161 steps, tests' code does not."""
     monkeypatch.setattr(optax, "polynomial_schedule", lambda *numbers, **more: lambda count: jnp.float32(-7e-12))
@@ -193,3 +214,5 @@ def test_settings_that_do_not_fit_are_refused_by_name():
         LearnSettings(time_limit="ignore")
     with pytest.raises(ForesightError, match="--regularisation-decay"):
         LearnSettings(regularisation_decay=0)
+    with pytest.raises(ForesightError, match="--anneal-steps must be above 0"):
+        LearnSettings(anneal_steps=0)

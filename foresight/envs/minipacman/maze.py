@@ -28,6 +28,8 @@ CELLS = HEIGHT * WIDTH
 WALLS = np.array([cell == "#" for row in MAZE for cell in row])  # bool [CELLS]
 OPEN_CELLS = np.flatnonzero(~WALLS).astype(np.int32)
 FACING_OFFSETS = np.array([1, -WIDTH, -1, WIDTH], np.int32)  # right, up, left, down
+# For facings -2 .. 3: the two that are no direction go down and nowhere, as a list of the notebook read from its end.
+GHOST_OFFSETS = np.array([WIDTH, 0, *FACING_OFFSETS], np.int32)
 ACTION_OFFSETS = np.array([0, *FACING_OFFSETS], np.int32)  # stay, then as the facings
 
 BEFORE, AFTER = 5, 4  # rows and columns around the player where no ghost starts; the box is lopsided in the original

@@ -18,7 +18,7 @@ from foresight.envs.minipacman.maze import (
     ACTION_OFFSETS,
     CELLS,
     CORRIDOR_FACINGS,
-    FACING_OFFSETS,
+    GHOST_OFFSETS,
     GHOST_START_COUNTS,
     GHOST_STARTS,
     HEIGHT,
@@ -192,7 +192,7 @@ class MiniPacman(Env):
         speed = self.ghosts.speed + self.ghosts.speed_increase * (state.level - 1).astype(jnp.float32)
         moves = dice.moves < jnp.where(powered, self.ghosts.powered_factor * speed, speed)
         facings = self.turn(state, dice)
-        ahead = state.ghosts + jnp.asarray(FACING_OFFSETS)[facings % 4]
+        ahead = state.ghosts + jnp.asarray(GHOST_OFFSETS)[facings + 2]
         ahead = jnp.where(jnp.asarray(WALLS)[ahead], state.ghosts, ahead)
 
         met_before = state.alive & (state.ghosts == state.player)

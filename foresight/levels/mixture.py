@@ -15,7 +15,7 @@ class Part(NamedTuple):
 
 
 def parse_mixture(text: str | Path) -> list[Part]:
-    """The sets that `text` names, with their shares; the name of a single set, or a file that is there, is all of it."""
+    """The sets that `text` names, with their shares; one that is a single name, or a file that is there, has all."""
     words = str(text).split(",")
     if isinstance(text, Path) or Path(text).exists() or (len(words) == 1 and share_of(words[0]) is None):
         return [Part(str(text), 1.0)]

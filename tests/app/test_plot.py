@@ -77,8 +77,8 @@ def evaluate_along(run: str, percents: list[float], levels: str = "valid", count
     append_evaluations(
         Path(run),
         [
-            {"iteration": at, "trained_steps": 1000 * at, "seed": seed, "set": levels, "levels": count, "max_steps": 120}
-            | {"greedy": True, "think": think, "solved_percent": percent, "score_mean": 0.0}
+            {"iteration": at, "trained_steps": 1000 * at, "seed": seed, "set": levels, "levels": count}
+            | {"max_steps": 120, "greedy": True, "think": think, "solved_percent": percent, "score_mean": 0.0}
             for at, percent in zip((0, 3, 6), percents, strict=True)
             for think in ((0, 4) if at == 6 else (0,))
         ],

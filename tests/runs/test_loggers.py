@@ -50,7 +50,7 @@ def test_the_numbers_of_a_record_are_flat():
     assert list(scalars(record)) == [("loss", 0.5), ("solved/0", 1), ("solved/1", 2)]
 
 
-@pytest.mark.parametrize(("sink", "module"), [(TensorBoard, "tensorboardX"), (WeightsAndBiases, "wandb")])
+@pytest.mark.parametrize(("logger", "module"), [(TensorBoard, "tensorboardX"), (WeightsAndBiases, "wandb")])
 def test_a_sink_that_is_not_installed_is_named(tmp_path, monkeypatch, logger, module):
     real = builtins.__import__
 

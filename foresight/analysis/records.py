@@ -124,4 +124,6 @@ def restored(path: Path, base: dict[str, Any], run: dict[str, Any]) -> Labelled:
         {"iteration": number, "steps": int(steps), run["field"]: values if len(values) > 1 else values[0]}
         for number, (steps, *values) in enumerate(run["curve"], start=1)
     ]
+    for entry in run["evaluations"]:
+        _ = entry["trained_steps"], entry["seed"]  # what all evaluations have
     return Labelled("", Run(path / run["name"], "", config, tuple(run["history"])), records, run["evaluations"])

@@ -59,9 +59,14 @@ def test_a_curve_keeps_its_mean_and_its_end(records, points):
     assert np.average([row[1] for row in rows], weights=stretches) == pytest.approx(values.mean(), abs=1e-3)
 
 
-@pytest.mark.parametrize(
-    "content", ["", "[]", "{}", '{"foresight": "study"}', '{"foresight": "study", "settings": {}, "runs": [1]}']
-)
+RUN = {"name": "a", "settings": {}, "without": [], "history": [], "field": "solved", "curve": [[1, 0.5]]}
+DOCUMENTS = [
+    *("", "[]", "{}", '{"foresight": "study"}', '{"foresight": "study", "settings": {}, "runs": [1]}'),
+    json.dumps({"foresight": "study", "settings": {}, "runs": [RUN | {"evaluations": [{"seed": 0}]}]}),
+]
+
+
+@pytest.mark.parametrize("content", DOCUMENTS)
 def test_what_is_no_record_is_rejected_and_not_replaced(tmp_path, content, capsys):
     (tmp_path / "mine.json").write_text(content)
     with pytest.raises(ForesightError, match=r"mine.json is (not a record of a study|damaged)"):

@@ -5,6 +5,7 @@ from typing import Any
 
 import tyro
 
+from foresight.app.levels_filter import Filter
 from foresight.app.levels_make import Dedupe, Fetch, Generate, Import, Subset
 from foresight.app.levels_report import Info, List, Overlap, Show
 from foresight.errors import ForesightError
@@ -18,6 +19,7 @@ COMMANDS: dict[str, Any] = {
     "subset": Subset,
     "dedupe": Dedupe,
     "overlap": Overlap,
+    "filter": Filter,
     "generate": Generate,
     "fetch": Fetch,
     "list": List,

@@ -2,12 +2,16 @@
 
 import json
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
+import numpy as np
 from tyro.conf import FlagCreatePairsOff, Positional, arg
 
+from foresight.app.checks import check_count
+from foresight.app.progress import counting_bar
 from foresight.errors import ForesightError, printable
 from foresight.levels import LevelSet, open_set, read_set
 from foresight.levels.acquire.sources import Faults
@@ -68,21 +72,29 @@ def print_json(document: Any) -> None:
 
 @dataclass(frozen=True)
 class Info:
-    """Say what is in a set: count, size, boxes, digest and statistics of its boards."""
+    """Say what is in a set: count, size, boxes, digest, statistics of its boards, and how hard its levels are."""
 
-    example: ClassVar[str] = "foresight levels info builtin/test --json"
+    example: ClassVar[str] = "foresight levels info builtin/test --difficulty --agent drc33-100m"
 
     set: Annotated[str, Positional, arg(metavar="SET")]  # a packed file, a text source or a name
+    difficulty: FlagCreatePairsOff[bool] = False  # find shortest solutions, which takes up to a second a level
+    agent: Annotated[str | None, arg(metavar="AGENT")] = None  # with --difficulty: what share this agent solves
+    limit: Annotated[int | None, arg(metavar="INT")] = None  # with --difficulty: measure the first levels only
     json: Json = False  # print one JSON document
 
     def run(self) -> None:
         """Print the report."""
+        if (self.agent or self.limit) and not self.difficulty:
+            raise ForesightError("--agent and --limit belong to --difficulty: give that too")
+        check_count("limit", self.limit)
         levels, faults = open_beside_faults(self.set)
         report_faults(faults)
         summary, measured = summary_of(levels), statistics(levels)
+        hardness = difficulty_of(levels, self.limit, self.agent) if self.difficulty else {}
         if self.json:
             size = {"height": levels.height, "width": levels.width}
-            print_json(summary | size | {"bad": faults.count} | measured._asdict())
+            bad = {"bad": faults.count}
+            print_json(summary | size | bad | measured._asdict() | ({"difficulty": hardness} if hardness else {}))
             return
         authors = printable(", ".join(summary["authors"]), LONGEST_LABEL)
         print(
@@ -98,6 +110,38 @@ class Info:
             f"  reachable    mean {measured.reachable_mean:.1f}, median {measured.reachable_median:g}"
             " cells from the start without pushing"
         )
+        if hardness:
+            print("\n".join(difficulty_lines(hardness)))
+
+
+def difficulty_of(levels: LevelSet, limit: int | None, agent: str | None) -> dict[str, Any]:
+    """How hard the first levels of a set are, and what share an agent solves."""
+    from foresight.search.difficulty import difficulty
+
+    cells = levels.cells(np.arange(len(levels))[:limit])
+    with counting_bar("breadth-first", 2 * len(cells)) as show:
+        measured = difficulty(cells, on_progress=show)._asdict()
+    if agent is None:
+        return measured
+    from foresight.evaluation.solve import PlaySettings
+    from foresight.runs.agents import load_agent_for
+    from foresight.runs.evaluate import evaluate
+
+    with counting_bar("played", len(cells)) as show:
+        played = evaluate(load_agent_for(agent, levels), PlaySettings(), len(cells), on_progress=show).summary
+    return measured | {"agent": agent, "agent_solved_percent": played.solved_percent}
+
+
+def difficulty_lines(measured: dict[str, Any]) -> Iterator[str]:
+    """The difficulty for people."""
+    stopped = f", {measured['given_up']:,} given up" if measured["given_up"] else ""
+    yield f"  solvable     {measured['solved']:,} of {measured['levels']:,}, {measured['unsolvable']:,} not{stopped}"
+    for name, meaning in (("pushes", "fewest pushes"), ("moves", "fewest moves"), ("expansions", "states to look at")):
+        if measured[f"{name}_mean"] is not None:
+            mean, median, most = (measured[f"{name}_{kind}"] for kind in ("mean", "median", "max"))
+            yield f"  {name:<12} mean {mean:,.1f}, median {median:,g}, most {most:,} ({meaning})"
+    if "agent" in measured:
+        yield f"  {measured['agent']} solves {measured['agent_solved_percent']:.1f} %, greedily in 120 steps"
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,8 @@ import numpy as np
 from foresight.envs.env import Env
 from foresight.envs.sokoban.rules import Sokoban
 from foresight.errors import ForesightError
-from foresight.levels.cells import WALL, LevelError
+from foresight.levels.cells import LevelError
+from foresight.levels.operations import pad_cells
 from foresight.levels.text import parse
 from foresight.types import State
 
@@ -41,9 +42,4 @@ def state_of_text(env: Env, text: str) -> State:
             raise board
     if len(boards) != 1:
         raise ForesightError(f"the text holds {len(boards)} levels, expected one")
-    (height, width), size = boards[0].cells.shape, (env.height, env.width)
-    if height > env.height or width > env.width:
-        raise ForesightError(f"the level is {height}x{width}, but this sokoban has boards of {size[0]}x{size[1]}")
-    cells = np.full(size, WALL, np.uint8)
-    cells[:height, :width] = boards[0].cells
-    return env.reset_to_cells(jnp.asarray(cells))
+    return env.reset_to_cells(jnp.asarray(pad_cells(boards[0].cells, env.height, env.width)))

@@ -15,9 +15,10 @@ from foresight.envs.env import Env
 from foresight.envs.host import HostEnv
 from foresight.errors import ForesightError
 from foresight.learning.update import TrainState
-from foresight.levels import LevelError
+from foresight.levels import LevelError, LevelSet
 from foresight.levels.mixture import parse_mixture
 from foresight.levels.naming import find_set
+from foresight.levels.operations import widen
 from foresight.nets.net import Net
 from foresight.runs.build import build_any, net_shape
 from foresight.runs.config import RunConfig, from_json
@@ -84,6 +85,23 @@ def load_agents(model: str | Path, levels: str | None = None, best: bool = False
     return [agent_of_seed(weights, config, env, index)._replace(levels=levels) for index in range(config.seeds)]
 
 
+def load_agent_for(model: str | Path, levels: LevelSet) -> Agent:
+    """The agent (the first, where several were trained together) on a set of Sokoban levels.
+
+    Boards smaller than those its network is made for are filled up with walls.
+    """
+    weights = load_weights(find_model(model))
+    config = config_of(weights)
+    if config.domain != "sokoban":
+        raise ForesightError(f"{model} plays {config.domain}, expected an agent that plays sokoban")
+    env = build_any(config, levels)
+    side = None if is_made_for(weights, config, env) else side_of(weights, config, env)
+    if side is not None and side >= max(levels.height, levels.width):
+        env = build_any(config, widen(levels, side, side, levels.boxes))
+    check_boards(model, weights, config, env, levels.name)
+    return agent_of_seed(weights, config, env, 0)._replace(levels=levels.name)
+
+
 def usual_levels(path: Path, config: RunConfig) -> str:
     """The levels an agent was trained on; for a shipped agent whose are not on this machine, the built-in test set."""
     trained_on = config.env.levels
@@ -109,13 +127,18 @@ def check_boards(
     """Reject Sokoban levels of another size than the network is made for; some networks play boards of any size."""
     if config.domain != "sokoban" or is_made_for(weights, config, env):
         return
-    sides = (side for side in SIDES if is_made_for(weights, config, replace(env, height=side, width=side)))
-    side = next(sides, None)
+    side = side_of(weights, config, env)
     if side is not None:  # otherwise it does not fit for another reason, which is reported when it is filled
         raise ForesightError(
             f"{model} plays boards of {side}x{side}, and those of {levels} are {env.height}x{env.width}: "
             "give --levels of its size"
         )
+
+
+def side_of(weights: Weights, config: RunConfig, env: Env) -> int | None:
+    """The side of the square boards that a network is made for; None where it does not fit for another reason."""
+    sides = (side for side in SIDES if is_made_for(weights, config, replace(env, height=side, width=side)))
+    return next(sides, None)
 
 
 def is_made_for(weights: Weights, config: RunConfig, env: Env | HostEnv) -> bool:

@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from foresight.experiments.hard_levels import Choice, candidates, choose, chosen, played
+from foresight.analysis.hard_levels import Choice, candidates, choose, chosen, played
 from foresight.levels import open_set
 from foresight.levels.generator.generate import generate
 from foresight.levels.generator.shortest import shortest_solution as compiled

@@ -1,4 +1,4 @@
-"""Choose the built-in set of hard levels: `python -m foresight.experiments.hard_levels --out FILE`.
+"""Choose the built-in set of hard levels: `python -m foresight.analysis.hard_levels --out FILE`.
 
 Generated levels whose shortest solutions are long are played twice by a shipped agent: at once, and after time to
 think. The set holds those that it does not solve both times, whichever of the two failed, so that the choice itself

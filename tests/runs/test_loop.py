@@ -12,16 +12,17 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from foresight.storage import files
 from foresight.errors import ForesightError
 from foresight.runs import loop
-from foresight.runs.checkpoints import read_checkpoint, iterations_in
+from foresight.runs.checkpoints import iterations_in, read_checkpoint
 from foresight.runs.loop import SaveOptions, strengthen, train_loop
 from foresight.runs.metrics import read_metrics
 from foresight.runs.weights import load_weights
+from foresight.runs.writer import Score
+from foresight.storage import files
+from tests.faults import FullDisk
 from tests.runs import toy
 from tests.storage.test_arrays import same
-from tests.faults import FullDisk
 
 
 def train(folder: Path, iterations: int = 12, config: dict | None = None, functions: dict | None = None, **options):
@@ -94,7 +95,9 @@ def test_the_best_checkpoint_is_kept_by_its_mean_since_the_last_save(tmp_path):
 
 def test_each_chunk_is_shown_with_its_records(tmp_path):
     seen = []
-    train(tmp_path, on_call=lambda state, records: seen.append((int(state.iterations), [r["iteration"] for r in records])))
+    train(
+        tmp_path, on_call=lambda state, records: seen.append((int(state.iterations), [r["iteration"] for r in records]))
+    )
     assert seen == [(3, [1, 2, 3]), (6, [4, 5, 6]), (9, [7, 8, 9]), (12, [10, 11, 12])]
 
 
@@ -237,9 +240,7 @@ def test_a_folder_that_vanishes_stops_the_run(tmp_path):
         if int(state.iterations) == 6:
             shutil.rmtree(tmp_path / "run")
 
-    with pytest.raises(
-        ForesightError, match=r"run/lock is gone: another process may own .*run now, so this one stops"
-    ):
+    with pytest.raises(ForesightError, match=r"run/lock is gone: another process may own .*run now, so this one stops"):
         train(tmp_path / "run", on_call=vanish)
 
 
@@ -274,3 +275,33 @@ def test_a_state_that_does_not_fit_its_run_is_refused_and_nothing_is_changed(tmp
         train(tmp_path, 9, functions={"initial_state": lambda: wider})
     assert (tmp_path / "metrics.jsonl").read_bytes() == before
     assert iterations_in(tmp_path / "checkpoints") == [6, 3]
+
+
+def test_an_owner_whose_lock_was_removed_writes_nothing_more(tmp_path):
+    def remove(state, records):
+        if int(state.iterations) == 6:
+            (tmp_path / "lock").unlink()
+            second.append(train(tmp_path, 9))
+
+    second: list = []
+    with pytest.raises(ForesightError, match=r"lock is (gone|not the file that this process locked)"):
+        train(tmp_path, 30, on_call=remove)
+    assert [record["iteration"] for record in read_metrics(tmp_path)] == list(range(1, 10))
+    assert same(second[0].state, trained(9))
+    assert same(train(tmp_path, 12).state, trained(12))
+
+
+def test_what_is_scored_or_kept_for_a_reason_is_saved(tmp_path):
+    seen = []
+
+    def evaluate(state, iterations):
+        seen.append(iterations)
+        return Score(float(iterations % 12), "luck") if iterations in (3, 9, 15) else None
+
+    def kept_for(before, after):
+        return "a reason" if before < 6 <= after else None
+
+    train(tmp_path, 18, evaluate=evaluate, kept_for=kept_for, save={"iterations": None, "keep": 1})
+    assert seen == [0, 3, 6, 9, 12, 15, 18]
+    assert iterations_in(tmp_path / "checkpoints") == [18, 9, 6]
+    assert load_weights(tmp_path, best=True).iteration == 9

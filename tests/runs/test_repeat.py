@@ -63,7 +63,7 @@ def check_that_it_repeats(folder: Path, words: str, watching: str, witness: bool
     other = train(folder / "other", f"{words} --seed 1", {"witness": witness}, **environment)
     assert other.metrics != first.metrics
     changed = {name.partition("/")[0] for name in first.state if other.state[name] != first.state[name]}
-    assert {"state.safetensors: net", "state.safetensors: environments", "state.safetensors: key"} <= changed
+    assert {"state.safetensors: net", "state.safetensors: acting", "state.safetensors: key"} <= changed
     assert (other.play != first.play) == witness
     return first
 

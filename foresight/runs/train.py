@@ -100,15 +100,15 @@ def run_training(
     """
     join_processes(devices)
     mesh, *_ = [env_mesh(devices, phase.settings) for phase in config.plan]  # which also looks at their sizes
-    if is_writer():
-        say(f"training on {describe(mesh)}")
-        if jax.default_backend() == "cpu" and config.net.dtype == "bfloat16":
-            say("bfloat16 is slow on a CPU: --dtype float32 is faster there")
     env = build_env(config, config.plan[0].levels)
     compiled = program(config, env, mesh)
     start_from(compiled.shape())  # what cannot be built or does not fit is rejected before anything is written
     phased = PhasedProgram(config, env, mesh) if config.phases else None
     held_out = HeldOut(config, env, tracking, folder, say) if tracking.evaluates else None
+    if is_writer():
+        say(f"training on {describe(mesh)}")
+        if jax.default_backend() == "cpu" and config.net.dtype == "bfloat16":
+            say("bfloat16 is slow on a CPU: --dtype float32 is faster there")
     outcome = train_loop(
         folder,
         config.as_json(),

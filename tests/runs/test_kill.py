@@ -156,7 +156,7 @@ def test_a_trainer_told_to_stop_saves_and_says_how_to_go_on(parent, uninterrupte
     numbers = [signal.SIGTERM, signal.SIGINT] * 2
     statuses = signal_at_random(parent, uninterrupted, tmp_path / "run", numbers, seed=1)
     assert all(status in (128 + number, 0) for number, status in zip(numbers, statuses, strict=True))
-    assert "the same command goes on" in (tmp_path / "run.log").read_text()
+    assert "the same command resumes" in (tmp_path / "run.log").read_text()
 
 
 @pytest.mark.soak

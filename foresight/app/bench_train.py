@@ -9,8 +9,11 @@ import tyro
 
 from foresight.app.bench_record import earlier_record, say, write_record
 from foresight.bench.train import (
+    DRC,
+    Case,
     add_stages,
     base_config,
+    cases_of,
     measure,
     parse_case,
     usual_cases,
@@ -19,7 +22,17 @@ from foresight.bench.train import (
 from foresight.errors import ForesightError
 
 COLUMNS = (
-    *("path", "levels", "minibatch", "unroll", "seeds", "frames_per_second", "ms_per_gradient_step", "spread_percent"),
+    *(
+        "net",
+        "path",
+        "levels",
+        "minibatch",
+        "unroll",
+        "seeds",
+        "frames_per_second",
+        "ms_per_gradient_step",
+        "spread_percent",
+    ),
     *("efficiency_percent", "peak_memory_mb"),
 )
 RECORD = ("left_out", "matmul_tflops", "memory_mb"), COLUMNS  # what a result has
@@ -27,15 +40,17 @@ RECORD = ("left_out", "matmul_tflops", "memory_mb"), COLUMNS  # what a result ha
 
 @dataclass(frozen=True)
 class BenchTrain:
-    """Train DRC(3,3) on Sokoban for a moment at several batch sizes and print frames per second.
+    """Train networks on Sokoban for a moment at several batch sizes and print frames per second.
 
     One compiled program plays, paints 80x80x3 pictures, learns and draws levels. Cases that differ in the core alone
     take turns, so that what else the machine does touches both alike; then the next size comes.
 
     examples: foresight bench train --repeats 3
               foresight bench train --cases cuda:256:32:20:1 xla:256:32:20:1 --out speed.json
+              foresight bench train --net lstm cnn drc,depth=9,ticks=1 --cases xla:256:32:20:1
     """
 
+    net: tuple[str, ...] = (DRC,)  # the networks, each NAME or NAME,SETTING=VALUE,...; `drc` is DRC(3,3)
     cases: tuple[str, ...] = ()  # what to measure, path:levels:minibatch:unroll:seeds each; the usual ones by default
     repeats: int = 5  # how often each case is timed
     frames: int | None = (
@@ -51,7 +66,7 @@ def main(arguments: list[str]) -> None:
     options = tyro.cli(BenchTrain, args=arguments, prog="foresight bench train")
     if options.repeats < 1:
         raise ForesightError(f"--repeats must be at least 1, not {options.repeats}")
-    cases = [parse_case(case) for case in options.cases] or usual_cases()
+    cases = cases_of(options.net, [parse_case(case) for case in options.cases] or usual_cases())
     frames, base = usual_frames() if options.frames is None else options.frames, base_config()
     earlier = earlier_record(options.out, "train", *RECORD)
     for document in measure(cases, base, options.repeats, frames, say, earlier):
@@ -65,19 +80,22 @@ def main(arguments: list[str]) -> None:
 
 def format_report(document: dict[str, Any]) -> str:
     """The report as text."""
-    lines = [f"whole training loop, DRC(3,3) Sokoban, on {document['device']}"]
+    lines = [f"whole training loop, Sokoban, on {document['device']}"]
     lines.append(" ".join(f"{name:>{width(name)}}" for name in COLUMNS))
-    lines += [
-        " ".join(f"{row[name] if name == 'path' else format(row[name], ','):>{width(name)}}" for name in COLUMNS)
-        for row in document["rows"]
-    ]
-    lines += [f"skipped: {':'.join(map(str, list(row.values())[:-1]))}: {row['why']}" for row in document["left_out"]]
+    lines += [" ".join(f"{reported(row[name]):>{width(name)}}" for name in COLUMNS) for row in document["rows"]]
+    for row in document["left_out"]:
+        lines.append(f"skipped: {Case(**{name: of for name, of in row.items() if name != 'why'})}: {row['why']}")
     for path, parts in document.get("stages", {}).items():
         lines.append(f"{path}: " + ", ".join(f"{name} {ms:.2f} ms" for name, ms in parts.items()) + " per iteration")
     lines.append(f"efficiency is against a large matrix product's {document['matmul_tflops']:.3g} TFLOP/s")
     if document["memory_mb"] is not None:
         lines.append(f"device memory used at most {document['memory_mb']:,} MB")
     return "\n".join(lines)
+
+
+def reported(value: str | float | None) -> str:
+    """A value of the table as text."""
+    return "-" if value is None else value if isinstance(value, str) else format(value, ",")
 
 
 def width(column: str) -> int:

@@ -15,6 +15,8 @@ COMMANDS = {
     "evaluate": "how well an agent plays a set of levels",
     "solve": "search for solutions of levels, with an agent or without",
     "watch": "see an agent play a level, in the terminal or as an animation",
+    "probe": "how well an agent's plan can be read off its state",
+    "insight": "how an agent's plan grows, and what changing it does",
     "plot": "learning curves of runs",
     "compare": "what runs came to, side by side in a table",
     "record": "what is worth keeping of runs, as one small file",

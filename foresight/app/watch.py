@@ -47,6 +47,10 @@ class Watch:
     """steps after which the agent has failed; 120, or training's longest where that is longer (of Atari 120 always)"""
     gif: Path | None = None
     """write an animation to this file"""
+    plan: FlagCreatePairsOff[bool] = False
+    """draw the plan that probes read off the agent's state: where it will step, and where boxes will be pushed"""
+    probes: Path | None = None
+    """with --plan: the file of probes that `foresight probe --out` wrote; a shipped agent has its own"""
     quiet: FlagCreatePairsOff[bool] = False
     """do not play in the terminal"""
 
@@ -67,6 +71,9 @@ def main(arguments: list[str]) -> None:
     if agent.config.is_on_host:
         watch_episode(agent, options)
         return
+    if options.plan:
+        watch_plan(agent, options)
+        return
     key = jax.random.key(0)
     level, record = choose_level(agent, options, key)
     seen = replay(agent.env, level, record.actions[0], key)
@@ -75,6 +82,27 @@ def main(arguments: list[str]) -> None:
     print(f"level {level}: {format_outcome(record, agent.config.is_scored)}")
     if options.gif:
         write_animation(agent.env.name, seen, options.gif)
+        print(f"animation in {options.gif}")
+
+
+def watch_plan(agent: "Agent", options: Watch) -> None:
+    """Show the level with the plan at every step, and at every tick of the animation."""
+    from foresight.insight.plans import format_steps, plan_frames, plan_probes, trace_plan
+    from foresight.render.gif import write_gif
+    from foresight.runs.evaluate import default_max_steps
+    from foresight.runs.probe_files import probes_for
+
+    probes = plan_probes(probes_for(agent.source, options.probes))
+    check_index(agent, options.index)
+    level = choose_level(agent, options)[0] if options.index is None else options.index
+    max_steps = options.max_steps or default_max_steps(agent)
+    episode, plans = trace_plan(agent, level, probes, think=options.think, max_steps=max_steps)
+    if not options.quiet:
+        for board in format_steps(agent.env.name, episode, plans):
+            print(board, end="\n\n", flush=True)
+    print(f"level {level}: {'solved' if episode.solved else 'not solved'} in {episode.steps} steps")
+    if options.gif:
+        write_gif(options.gif, plan_frames(agent.env.name, episode, plans, CELL))
         print(f"animation in {options.gif}")
 
 
@@ -111,14 +139,20 @@ def choose_level(agent: "Agent", options: Watch, key: "jax.Array") -> tuple[int,
     from foresight.runs.evaluate import check_moves, default_max_steps
 
     settings, count = PlaySettings(options.max_steps or default_max_steps(agent), options.think), agent.env.level_count
-    if options.index is not None and count is not None and not 0 <= options.index < count:
-        raise ForesightError(f"--index {options.index}: there are {count} levels, numbered from 0")
-    check_count("index", options.index, least=0)
+    check_index(agent, options.index)
     candidates = np.arange(min(count or TRIED, TRIED)) if options.index is None else np.array([options.index])
     check_moves(len(candidates), settings.max_steps)
     record = solve(agent.env, agent.net, candidates, settings, key, len(candidates))
     chosen = int(np.argmax(record.solved))
     return int(candidates[chosen]), jax.tree.map(lambda x: x[chosen : chosen + 1], record)
+
+
+def check_index(agent: "Agent", index: int | None) -> None:
+    """Reject the number of a level that is not there."""
+    count = agent.env.level_count
+    if index is not None and count is not None and not 0 <= index < count:
+        raise ForesightError(f"--index {index}: there are {count} levels, numbered from 0")
+    check_count("index", index, least=0)
 
 
 def show_in_terminal(domain: str, seen: np.ndarray, seconds: float = 0.15) -> None:

@@ -7,14 +7,12 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import optax
 
 from foresight.bench.programs import default_dtype
 from foresight.envs.env import Env
 from foresight.learning.loss import loss
 from foresight.learning.rollout import init_acting, unroll
-from foresight.learning.update import minibatches, optimiser
-from foresight.nets.net import Net
+from foresight.learning.update import init_optimiser, minibatches, take_step
 from foresight.runs.build import build_env, build_net
 from foresight.runs.config import RunConfig
 
@@ -34,15 +32,8 @@ def stages(config: RunConfig, repeats: int = 20) -> Iterator[tuple[str, float]]:
     differentiate = jax.jit(jax.value_and_grad(partial(with_env, settings=settings), has_aux=True))
     yield "gradient", timed(lambda: differentiate(net, env, batch), repeats)
     _, gradient = differentiate(net, env, batch)
-    adam = optimiser(settings)
-    held, step = adam.init(net), jax.jit(partial(adam_step, adam))
-    yield "optimiser", timed(lambda: step(gradient, held, net), repeats)
-
-
-def adam_step(adam: optax.GradientTransformation, gradient: Net, held: optax.OptState, net: Net) -> Any:
-    """What the optimiser makes of a gradient."""
-    with jax.numpy_dtype_promotion("standard"):  # optax raises floats to whole-number powers
-        return adam.update(gradient, held, net)
+    held, step = init_optimiser(settings, net), jax.jit(partial(take_step, settings))
+    yield "optimiser", timed(lambda: step(net, held, gradient), repeats)
 
 
 def with_env(net: Any, env: Env, played: Any, settings: Any) -> Any:

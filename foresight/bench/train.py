@@ -21,12 +21,14 @@ from foresight.bench.results import Results
 from foresight.bench.stages import STAGES, matmul_rate, operations_per_frame, stages
 from foresight.errors import ForesightError
 from foresight.learning.update import Metrics, TrainState
+from foresight.nets import KINDS
 from foresight.runs.build import build_env
-from foresight.runs.config import RunConfig
+from foresight.runs.config import NetSettings, RunConfig
 from foresight.runs.presets import default
 from foresight.runs.program import program
 
 PATHS = ("cuda", "xla")
+DRC = "drc"
 
 
 @dataclass(frozen=True)
@@ -38,15 +40,39 @@ class Case:
     minibatch: int
     unroll: int
     seeds: int
+    net: str = DRC  # as `--net` names it
 
     def __str__(self) -> str:
-        return ":".join(str(value) for value in asdict(self).values())
+        size = f"{self.path}:{self.levels}:{self.minibatch}:{self.unroll}:{self.seeds}"
+        return size if self.net == DRC else f"{self.net} {size}"
 
     def config(self, base: RunConfig, iterations: int) -> RunConfig:
         """The run that is measured."""
         learn = replace(base.learn, num_envs=self.levels, minibatch=self.minibatch, unroll=self.unroll)
-        net = replace(base.net, net_set=(*base.net.net_set, f"backend={self.path}"))
+        net = net_settings(self.net, base.net)
+        if net.net == DRC:
+            net = replace(net, net_set=(*net.net_set, f"backend={self.path}"))
         return replace(base, seeds=self.seeds, iterations_per_call=iterations, net=net, learn=learn)
+
+
+def net_settings(word: str, base: NetSettings) -> NetSettings:
+    """The network that a word such as lstm or drc,depth=9,ticks=1 names; a DRC has what `base` says of the rest."""
+    kind, *settings = word.split(",")
+    if kind not in KINDS:
+        raise ForesightError(f"--net {word}: no network is called '{kind}'; there are: {', '.join(KINDS)}")
+    if kind == base.net:
+        return replace(base, net_set=(*base.net_set, *settings))
+    return NetSettings(kind, dtype=base.dtype, net_set=tuple(settings))
+
+
+def cases_of(nets: Sequence[str], cases: Sequence[Case]) -> list[Case]:
+    """Every case for every network; those without a core to choose have the plain path alone."""
+    for net in nets:
+        net_settings(net, NetSettings())  # an unknown name is rejected before anything is measured
+    each = [replace(case, net=net) for net in nets for case in cases if case.path == "xla" or net.split(",")[0] == DRC]
+    if not each:
+        raise ForesightError(f"--net {' '.join(nets)}: only drc has a CUDA core; give --cases xla:256:32:20:1")
+    return each
 
 
 def parse_case(text: str, option: str = "--cases") -> Case:
@@ -98,6 +124,10 @@ class Running:
         self.state = jax.block_until_ready(self.call(self.state)[0])
         return time.perf_counter() - begun
 
+    def efficiency(self, frames_per_second: float, rate: float) -> float | None:
+        """The percentage of a matrix product's `rate` that DRC(3, 3) reaches; other networks are not counted."""
+        return round(100 * frames_per_second * operations_per_frame() / rate, 2) if self.case.net == DRC else None
+
     def row(self, rate: float) -> dict[str, Any]:
         """What was measured: the median, and the whole range as a share of it; `rate` is a matrix product's."""
         case, middle = self.case, statistics.median(self.seconds)
@@ -107,7 +137,7 @@ class Running:
             "frames_per_second": round(frames_per_second),
             "ms_per_gradient_step": round(1e3 * middle / self.updates, 3),
             "spread_percent": round(100 * (max(self.seconds) - min(self.seconds)) / middle, 1),
-            "efficiency_percent": round(100 * frames_per_second * operations_per_frame() / rate, 2),
+            "efficiency_percent": self.efficiency(frames_per_second, rate),
             "peak_memory_mb": round(self.memory / 2**20),
             "timings": len(self.seconds),
             "device": device(),
@@ -202,12 +232,14 @@ def memory_used() -> int | None:
 def add_stages(document: dict[str, Any], base: RunConfig, say: Say = silent) -> Iterator[dict[str, Any]]:
     """The result with one more stage each time, of the first case on each path; what it has already is kept."""
     names, done = [field.name for field in fields(Case)], dict(document.get("stages", {}))
-    for path in dict.fromkeys(row["path"] for row in document["rows"]):
+    first = {}
+    for row in document["rows"]:
+        path = row["path"] if row["net"] == DRC else f"{row['net']} {row['path']}"
+        first.setdefault(path, Case(**{name: row[name] for name in names} | {"seeds": 1}))
+    for path, case in first.items():
         if set(done.get(path, ())) == set(STAGES):
             say(f"stages of {path}: known already")
             continue
-        row = next(row for row in document["rows"] if row["path"] == path)
-        case = Case(**{name: row[name] for name in names} | {"seeds": 1})
         for stage, milliseconds in stages(case.config(base, 1)):
             done[path] = done.get(path, {}) | {stage: milliseconds}
             yield document | {"stages": dict(done)}  # written before it is reported

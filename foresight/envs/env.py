@@ -8,7 +8,7 @@ import jax
 from jax import Array
 
 from foresight.errors import ForesightError
-from foresight.types import State
+from foresight.types import Mosaic, Picture, State, Tiles
 
 
 class Transition(NamedTuple):
@@ -68,6 +68,15 @@ class Env(eqx.Module):
     def observe(self, state: State) -> Array:
         """The compact observation, uint8: what trajectories store."""
 
+    @property
+    def tiles(self) -> Tiles | None:
+        """The tiles that pictures are made of, one for each code of an observation; None where they are not."""
+        return None
+
     @abstractmethod
     def paint(self, observation: Array) -> Array:
         """The paper's picture of a compact observation, uint8 [H, W, C]."""
+
+    def see(self, observation: Array) -> Picture:
+        """The same picture as networks are given it: as tiles, where it is made of them."""
+        return self.paint(observation) if self.tiles is None else Mosaic(observation, self.tiles)

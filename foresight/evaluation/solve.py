@@ -151,9 +151,11 @@ Fixed = tuple[Env, Net, PlaySettings, Array, Array]  # what is played by whom, t
 @partial(eqx.filter_jit, donate="all-except-first")
 def play_stretch(fixed: Fixed, slots: Slots, record: Record) -> tuple[Slots, Record]:
     """`STRETCH` steps of every slot that has a level."""
+    env, net, *rest = fixed
+    ready = env, net.prepared(env.tiles), *rest
 
     def next_step(carry: tuple[Slots, Record], _: None) -> tuple[tuple[Slots, Record], None]:
-        return step_every_slot(*fixed, *carry), None
+        return step_every_slot(*ready, *carry), None
 
     return jax.lax.scan(next_step, (slots, record), length=STRETCH)[0]
 

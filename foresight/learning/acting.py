@@ -9,20 +9,20 @@ from jax import Array
 
 from foresight.learning.sharding import on_each_device
 from foresight.nets.net import Net, reset_where
-from foresight.types import Memory
+from foresight.types import Memory, Picture
 
 
 class Painter(Protocol):
     """What turns compact observations into pictures, as environments do."""
 
-    def paint(self, observation: Array) -> Array:
+    def see(self, observation: Array) -> Picture:
         """The picture uint8 [H, W, C] of one observation."""
 
 
 class Pictures(NamedTuple):
     """Stands for an environment where observations are pictures already."""
 
-    def paint(self, observation: Array) -> Array:
+    def see(self, observation: Array) -> Picture:
         """The picture itself."""
         return observation
 
@@ -75,11 +75,12 @@ def consider(
 ) -> tuple[Array, Array, Memory]:
     """Logits [A], value [] and next memory of one game."""
     painter, net = player
-    picture = painter.paint(observation)
+    picture = painter.see(observation)
+    if think is None:
+        return net(memory, picture, is_first)
     memory = reset_where(is_first, net.initial_memory(), memory)
-    if think is not None:
-        looks = jnp.where(is_first, think, 0)
-        memory = jax.lax.fori_loop(0, looks, lambda _, memory: net(memory, picture)[2], memory)
+    looks = jnp.where(is_first, think, 0)
+    memory = jax.lax.fori_loop(0, looks, lambda _, memory: net(memory, picture)[2], memory)
     return net(memory, picture)
 
 

@@ -22,7 +22,7 @@ from foresight.envs.host import HostEnv
 from foresight.learning.acting import Pictures, choose_action_compiled
 from foresight.learning.rollout import Tally, tally
 from foresight.learning.settings import LearnSettings
-from foresight.learning.update import Metrics, gradient_step, learning_rate, optimiser
+from foresight.learning.update import Metrics, gradient_step, init_optimiser, learning_rate
 from foresight.nets.net import Net
 from foresight.types import Memory, Trajectory
 
@@ -183,7 +183,7 @@ GradientStep = Callable[[tuple[Net, optax.OptState], Trajectory], tuple]
 
 def init_host_training(net: Net, settings: LearnSettings) -> HostState:
     """The state before the first iteration."""
-    return HostState(net, optimiser(settings).init(net), jnp.zeros((), jnp.int32))
+    return HostState(net, init_optimiser(settings, net), jnp.zeros((), jnp.int32))
 
 
 def compile_gradient_step(settings: LearnSettings) -> GradientStep:

@@ -12,7 +12,7 @@ from foresight.learning.settings import LearnSettings
 from foresight.learning.sharding import on_each_device
 from foresight.learning.vtrace import TIME_LIMITS, vtrace
 from foresight.nets.net import Net
-from foresight.types import Trajectory
+from foresight.types import Memory, Picture, Trajectory
 
 
 class Parts(NamedTuple):
@@ -62,14 +62,13 @@ def total(parts: Parts, settings: LearnSettings, left: Array | float) -> Array:
 
 def frame_terms(net: Net, env: Env, played: Trajectory, settings: LearnSettings) -> tuple[tuple, Array, Array]:
     """For one trajectory: (policy, value, entropy, logits) terms [T] each, which frames count [T], own loss []."""
-    pictures = jax.vmap(env.paint)(played.observations)
-    all_logits, values, _ = net.unroll(played.memory, pictures, played.is_first)
-    logits = all_logits[:-1]
+    pictures = jax.vmap(env.see)(played.observations)
+    logits, values, bootstrap = evaluate(net, played.memory, pictures, played.is_first)
     log_policy = jax.nn.log_softmax(logits)
     chosen = log_probability(log_policy, played.actions)
     behaviour_log_prob = log_probability(jax.nn.log_softmax(played.logits), played.actions)
 
-    fixed = jax.lax.stop_gradient(values)
+    fixed = jnp.append(jax.lax.stop_gradient(values), bootstrap)
     returns = TIME_LIMITS[settings.time_limit](
         played.rewards, played.terminated, played.truncated, fixed[:-1], settings.discount
     )
@@ -77,11 +76,26 @@ def frame_terms(net: Net, env: Env, played: Trajectory, settings: LearnSettings)
     targets = vtrace(fixed, returns.rewards, returns.discounts, ratios, settings.td_lambda, settings.rho_clip)
 
     policy = -targets.advantages * chosen
-    value = 0.5 * (targets.values - values[:-1]) ** 2
+    value = 0.5 * (targets.values - values) ** 2
     entropy = -jnp.sum(jnp.exp(log_policy) * log_policy, axis=-1)
     length = 0.5 * jnp.sum(logits**2, axis=-1)
     auxiliary = net.auxiliary_loss(pictures, logits, played)
     return (policy, value, entropy, length), returns.mask, auxiliary
+
+
+def evaluate(net: Net, memory: Memory, pictures: Picture, is_first: Array) -> tuple[Array, Array, Array]:
+    """Logits [T, A] and values [T] of T + 1 pictures but the last, and the value [] of the last, the bootstrap.
+
+    The loss has no gradient there, so the last picture is seen in a step of its own, of which nothing is kept.
+    """
+    before, last = (
+        jax.tree.map(lambda x: x[:-1], (pictures, is_first)),
+        jax.tree.map(lambda x: x[-1], (pictures, is_first)),
+    )
+    logits, values, memory = net.unroll(memory, *before)
+    net, memory = jax.lax.stop_gradient((net, memory))
+    _, bootstrap, _ = net(memory, *last)
+    return logits, values, bootstrap
 
 
 def log_probability(log_policy: Array, actions: Array) -> Array:

@@ -61,7 +61,8 @@ def act(
 def unroll(env: Env, net: Net, acting: ActingState, length: int, key: Array) -> tuple[ActingState, Trajectory, Tally]:
     """`length` steps of every environment: trajectories [B, T] and what came of the episodes that ended."""
     prefetched = on_each_device(partial(prefetch_if_faster, steps=length))(env, acting.playing)
-    after, moments = jax.lax.scan(partial(act, env, net, prefetched), acting, jax.random.split(key, length))
+    step = partial(act, env, net.prepared(env.tiles), prefetched)
+    after, moments = jax.lax.scan(step, acting, jax.random.split(key, length))
     last = jax.vmap(env.observe)(after.playing.state)
     by_lane = jax.tree.map(lambda x: jnp.swapaxes(x, 0, 1), moments)
     played = Trajectory(

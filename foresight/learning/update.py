@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import optax
 from jax import Array
+from jax.flatten_util import ravel_pytree
 
 from foresight.envs.env import Env
 from foresight.learning.loss import Parts, loss
@@ -39,7 +40,10 @@ class Metrics(NamedTuple):
 
 
 def optimiser(settings: LearnSettings) -> optax.GradientTransformation:
-    """Adam on a gradient of limited length, with a polynomial learning rate counted in gradient steps."""
+    """Adam on a gradient of limited length, with a polynomial learning rate counted in gradient steps.
+
+    It is given one vector, not a tree (`flat`): a few large operations in place of several for each array.
+    """
     adam = optax.adam(learning_rate(settings), b1=settings.beta1, b2=settings.beta2, eps=settings.epsilon)
     if not settings.max_gradient_norm:
         return adam
@@ -74,12 +78,32 @@ def left_after(settings: LearnSettings, gradient_steps: Array) -> Array:
     return settings.regularisation_decay ** jnp.minimum(1.0, done)
 
 
+def flat(tree: Any) -> Array:
+    """All arrays of a tree end to end, float32 [n]."""
+    return ravel_pytree(tree)[0]
+
+
+def init_optimiser(settings: LearnSettings, net: Net) -> optax.OptState:
+    """What the optimiser remembers before the first gradient step."""
+    return optimiser(settings).init(flat(net))
+
+
+def take_step(
+    settings: LearnSettings, net: Net, optimiser_state: optax.OptState, gradient: Net
+) -> tuple[Net, optax.OptState, Array]:
+    """The network after one step of the optimiser, what the optimiser remembers, and the gradient's length."""
+    vector, as_net = ravel_pytree(gradient)
+    with jax.numpy_dtype_promotion("standard"):  # optax raises floats to whole-number powers
+        updates, optimiser_state = optimiser(settings).update(vector, optimiser_state)
+    return eqx.apply_updates(net, as_net(updates)), optimiser_state, optax.tree.norm(vector)
+
+
 def init_training(env: Env, net: Net, settings: LearnSettings, key: Array) -> TrainState:
     """The state before the first iteration."""
     acting_key, train_key = jax.random.split(key)
     return TrainState(
         net=net,
-        optimiser=optimiser(settings).init(net),
+        optimiser=init_optimiser(settings, net),
         acting=init_acting(env, net, settings.num_envs, acting_key),
         key=train_key,
         iterations=jnp.zeros((), jnp.int32),
@@ -155,7 +179,5 @@ def gradient_step(
     net, optimiser_state = learner
     left = left_after(settings, gradient_steps_taken(optimiser_state))
     (value, parts), gradient = jax.value_and_grad(loss, has_aux=True)(net, env, played, settings, left)
-    norm = optax.tree.norm(gradient)
-    with jax.numpy_dtype_promotion("standard"):  # optax raises floats to whole-number powers
-        updates, optimiser_state = optimiser(settings).update(gradient, optimiser_state, net)
-    return (eqx.apply_updates(net, updates), optimiser_state), (value, parts, norm)
+    net, optimiser_state, norm = take_step(settings, net, optimiser_state, gradient)
+    return (net, optimiser_state), (value, parts, norm)

@@ -26,17 +26,23 @@ def vtrace(
     rho = jnp.minimum(rho_clip, ratios)
     td_error = rho * (rewards + discounts * following - now)
 
-    def backwards(correction: Array, step: tuple[Array, Array]) -> tuple[Array, Array]:
-        td_error, c = step
-        correction = td_error + c * correction
-        return correction, correction
-
-    c_t = discounts * td_lambda * jnp.minimum(1.0, ratios)
-    _, corrections = jax.lax.scan(backwards, jnp.zeros_like(values[0]), (td_error, c_t), reverse=True)
+    corrections = discounted_sums(td_error, discounts * td_lambda * jnp.minimum(1.0, ratios))
     targets = now + corrections
     next_targets = jnp.append(targets[1:], values[-1])
     mixed = td_lambda * next_targets + (1.0 - td_lambda) * following
     return Targets(values=targets, advantages=rho * (rewards + discounts * mixed - now))
+
+
+def discounted_sums(terms: Array, c_t: Array) -> Array:
+    """c_t = x_t + d_t c_{t+1} for `terms` x and `c_t` d [T], with nothing after the last.
+
+    Written as the double sum that it is: two reductions on the device, where a loop would be T steps of tiny ones.
+    """
+    step = jnp.arange(len(terms))
+    start, end, between = step[:, None, None], step[None, :, None], step[None, None, :]
+    passed = (start <= between) & (between < end)  # steps whose decay a term at `end` goes through down to `start`
+    weights = jnp.prod(jnp.where(passed, c_t[None, None, :], 1.0), axis=2)
+    return jnp.sum(jnp.where(step[:, None] <= step[None, :], weights * terms[None, :], 0.0), axis=1)
 
 
 class Returns(NamedTuple):

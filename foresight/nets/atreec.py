@@ -5,6 +5,7 @@ network what the move earns, a value what a state is worth. The backed-up Q of t
 """
 
 from collections.abc import Callable
+from typing import ClassVar
 
 import equinox as eqx
 import jax
@@ -12,9 +13,10 @@ import jax.numpy as jnp
 from jax import Array
 
 from foresight.errors import ForesightError
-from foresight.nets.encoders import ENCODERS, Encoder, centre, plan_for
+from foresight.nets.encoders import ENCODERS, Encoder, plan_for
 from foresight.nets.layers import Linear, at_least_one, compute_dtype, from_0_to_1, lecun_normal
 from foresight.nets.net import FeedForward
+from foresight.types import Picture, Tiles
 
 Aggregate = Callable[[Array], Array]  # Q of a state's actions [..., A] to the state's value [...]
 
@@ -83,6 +85,8 @@ class Tree(eqx.Module):
 class ATreeC(FeedForward):
     """An encoder, a tree for the logits, and a linear critic for the value."""
 
+    takes_tiles: ClassVar[bool] = True
+
     encoder: Encoder
     embed: Linear
     tree: Tree
@@ -125,9 +129,14 @@ class ATreeC(FeedForward):
         self.td_lambda = td_lambda
         self.dtype = dtype
 
-    def encode(self, picture: Array) -> Array:
+    def prepared(self, tiles: Tiles | None) -> "ATreeC":
+        """The same network with what its encoder makes of the weights alone."""
+        encoder = self.encoder.prepared(tiles, compute_dtype(self.dtype))
+        return eqx.tree_at(lambda net: net.encoder, self, encoder)
+
+    def encode(self, picture: Picture) -> Array:
         """The root's state [E], of length one."""
-        image = self.encoder(centre(picture, compute_dtype(self.dtype)))
+        image = self.encoder.look(picture, compute_dtype(self.dtype))
         return normalised(jax.nn.relu(self.embed(image.reshape(-1))))
 
     def heads(self, features: Array, core_output: tuple[()]) -> tuple[Array, Array]:

@@ -1,12 +1,15 @@
 """The paper's plain convolutional networks: a deeper encoder and a head, no memory."""
 
+from typing import ClassVar
+
 import equinox as eqx
 from jax import Array, random
 
-from foresight.nets.encoders import Encoder, Plan, centre, plan_for
+from foresight.nets.encoders import Encoder, Plan, plan_for
 from foresight.nets.heads import Head
 from foresight.nets.layers import at_least_one, compute_dtype
 from foresight.nets.net import FeedForward
+from foresight.types import Picture, Tiles
 
 PLANS = {
     "sokoban": Plan((32, 32, *(64,) * 7), (8, *(4,) * 8), (4, 2, *(1,) * 7)),
@@ -17,6 +20,8 @@ PLANS = {
 
 class CNN(FeedForward):
     """Convolutions, each followed by ReLU, then the head."""
+
+    takes_tiles: ClassVar[bool] = True
 
     encoder: Encoder
     head: Head
@@ -43,9 +48,14 @@ class CNN(FeedForward):
         self.head = Head(height * width * channels, actions, hidden=hidden, key=head_key)
         self.dtype = dtype
 
-    def encode(self, picture: Array) -> Array:
+    def prepared(self, tiles: Tiles | None) -> "CNN":
+        """The same network with what its encoder makes of the weights alone."""
+        encoder = self.encoder.prepared(tiles, compute_dtype(self.dtype))
+        return eqx.tree_at(lambda net: net.encoder, self, encoder)
+
+    def encode(self, picture: Picture) -> Array:
         """[H, W, F]."""
-        return self.encoder(centre(picture, compute_dtype(self.dtype)))
+        return self.encoder.look(picture, compute_dtype(self.dtype))
 
     def heads(self, features: Array, core_output: tuple[()]) -> tuple[Array, Array]:
         """Policy and value from the flattened features."""

@@ -5,10 +5,14 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from foresight.errors import ForesightError
-from foresight.nets.layers import Conv
+from foresight.nets import mosaics
+from foresight.nets.layers import Conv, columns_of_blocks, sum_of_shifted, with_bias
+from foresight.nets.mosaics import Span
+from foresight.types import Mosaic, Picture, Tiles, painted
 
 
 class Plan(NamedTuple):
@@ -50,13 +54,23 @@ def plan_for(domain: str, plans: dict[str, Any], what: str) -> Any:
 
 def centre(picture: Array, dtype: jnp.dtype = jnp.float32) -> Array:
     """A picture, uint8, as numbers from -0.5 to 0.5; centred inputs learn several times faster than 0 to 1."""
-    return (picture.astype(jnp.float32) / 255 - 0.5).astype(dtype)
+    wide = np.promote_types(dtype, np.float32)
+    return (picture.astype(wide) / 255 - 0.5).astype(dtype)
+
+
+class Tabled(NamedTuple):
+    """The first two layers for a picture made of tiles, as products without windows of pixels."""
+
+    first: Array  # `mosaics.table`
+    bias: Array  # of the first layer, for each output of a block
+    second: Array  # `columns_of_blocks`
 
 
 class Encoder(eqx.Module):
     """A `Plan`, built: [H, W, C] to [H', W', F]."""
 
     layers: tuple[Conv, ...]
+    tabled: Tabled | None  # only where `prepared` has made it
 
     def __init__(self, plan: Plan, channels: int, *, form: str | None = None, key: Array):
         keys = jax.random.split(key, len(plan.channels))
@@ -64,6 +78,56 @@ class Encoder(eqx.Module):
         self.layers = tuple(
             Conv(i, o, kernel, stride=stride, form=form, key=key)
             for i, o, kernel, stride, key in zip(inputs, *plan, keys, strict=True)
+        )
+        self.tabled = None
+
+    def look(self, picture: Picture, dtype: jnp.dtype) -> Array:
+        """What is made of a picture, uint8, computed in `dtype`; one made of tiles is painted only where that pays."""
+        if isinstance(picture, Mosaic) and (span := self.span(picture.tiles)):
+            x, layers = self.look_at_tiles(picture, span, dtype), self.layers[2:]
+        else:
+            x, layers = centre(painted(picture), dtype), self.layers
+        for layer in layers:
+            x = jax.nn.relu(layer(x))
+        return x
+
+    def span(self, tiles: Tiles) -> Span | None:
+        """How the first two layers lie on tiles, if they can be had by products with a table, and for less work."""
+        first, second = (*self.layers, *self.layers)[:2]
+        across = tiles.side // first.stride
+        if len(self.layers) < 2 or first.form or second.form or tiles.side % first.stride or second.stride != across:
+            return None
+        size, _, channels, _ = first.weight.shape
+        span = Span(size, first.stride, tiles.side, shift=max(second.weight.shape[0] - across, 0) // 2)
+        return span if span.reach**2 * len(tiles.pixels) < size**2 * channels else None
+
+    def look_at_tiles(self, picture: Mosaic, span: Span, dtype: jnp.dtype) -> Array:
+        """The first two layers, each followed by ReLU: the outputs of the first come as the blocks of the second."""
+        tabled, (_, second) = self.tabled or self.table(picture.tiles, span, dtype), self.layers[:2]
+        reach = -(-second.weight.shape[0] // second.stride)
+        rows, columns = (length - 1 + reach for length in picture.codes.shape)
+        x = jax.nn.relu(with_bias(mosaics.blocks_of(picture.codes, tabled.first, span, (rows, columns)), tabled.bias))
+        down, right = (span.inside(*one) for one in zip(picture.codes.shape, (rows, columns), strict=True))
+        there = jnp.asarray(down[:, None, :, None] & right[None, :, None, :], dtype)  # no outputs beyond the edges
+        x = (x.reshape(*there.shape, -1) * there[..., None]).reshape(x.shape)
+        summed = sum_of_shifted(x @ tabled.second, reach, second.bias.dtype)
+        return jax.nn.relu(with_bias(summed, second.bias)).astype(dtype)
+
+    def table(self, tiles: Tiles, span: Span, dtype: jnp.dtype) -> Tabled:
+        """What `look_at_tiles` needs of the weights."""
+        first, second = self.layers[:2]
+        return Tabled(
+            first=mosaics.table(first.weight, tiles, span).astype(dtype),
+            bias=jnp.tile(first.bias, span.across**2),
+            second=columns_of_blocks(second.weight, second.stride).astype(dtype),
+        )
+
+    def prepared(self, tiles: Tiles | None, dtype: jnp.dtype) -> "Encoder":
+        """The same encoder with its tables made, if it uses any for pictures of these tiles."""
+        if tiles is None or not (span := self.span(tiles)):
+            return self
+        return eqx.tree_at(
+            lambda encoder: encoder.tabled, self, self.table(tiles, span, dtype), is_leaf=lambda leaf: leaf is None
         )
 
     def __call__(self, x: Array) -> Array:

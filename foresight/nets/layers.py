@@ -72,6 +72,30 @@ def rows_of_blocks(kernel: Array, stride: int) -> Array:
     return kernel.reshape(size * size * channels, outputs)
 
 
+def columns_of_blocks(kernel: Array, stride: int) -> Array:
+    """The kernel [K, K, C, O] as a matrix by which blocks are multiplied before windows are taken.
+
+    [stride * stride * C, reach * reach * O]: what a block adds to each of the windows that it is in.
+    """
+    missing = -kernel.shape[0] % stride
+    kernel = jnp.pad(kernel, ((0, missing), (0, missing), (0, 0), (0, 0)))
+    size, _, channels, outputs = kernel.shape
+    reach = size // stride
+    kernel = kernel.reshape(reach, stride, reach, stride, channels, outputs).transpose(1, 3, 4, 0, 2, 5)
+    return kernel.reshape(stride * stride * channels, reach * reach * outputs)
+
+
+def sum_of_shifted(products: Array, reach: int, dtype: jnp.dtype) -> Array:
+    """The convolution [H, W, O] of what blocks add, [H + reach - 1, W + reach - 1, reach * reach * O], in `dtype`."""
+    height, width = products.shape[0] - reach + 1, products.shape[1] - reach + 1
+    parts = jnp.split(products, reach * reach, axis=-1)
+    places = [(row, column) for row in range(reach) for column in range(reach)]
+    return sum(
+        part[row : row + height, column : column + width].astype(dtype)
+        for part, (row, column) in zip(parts, places, strict=True)
+    )
+
+
 CONVOLUTIONS: dict[str, Convolve] = {"native": convolve_natively, "slices": convolve_by_slices}
 
 
@@ -116,10 +140,10 @@ def from_0_to_1(net: str, **shares: float | None) -> None:
 def with_bias(y: Array, bias: Array) -> Array:
     """`y` [..., O] plus a bias [O], in the dtype of `y`.
 
-    Added in float32, because the bias' gradient is then the sum of float32 numbers, one for every place of every frame;
-    in bfloat16 such a sum stops growing early.
+    Added in the bias' float32, because its gradient is then the sum of float32 numbers, one for every place of every
+    frame; in bfloat16 such a sum stops growing early.
     """
-    return (y.astype(jnp.float32) + bias.reshape(*(1,) * (y.ndim - 1), -1)).astype(y.dtype)
+    return (y.astype(bias.dtype) + bias.reshape(*(1,) * (y.ndim - 1), -1)).astype(y.dtype)
 
 
 class Conv(eqx.Module):

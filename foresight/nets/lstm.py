@@ -1,17 +1,18 @@
 """LSTM(D, N): the paper's recurrent rival without space, a stack of flat LSTM modules passed N times a time-step."""
 
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jax import Array
 
-from foresight.nets.encoders import ENCODERS, Encoder, centre, plan_for
+from foresight.nets.encoders import ENCODERS, Encoder, plan_for
 from foresight.nets.heads import Head
 from foresight.nets.layers import Linear, at_least_one, compute_dtype, lecun_normal
+from foresight.nets.lstm_core import State, Wiring, tick, told_by, unroll_core
 from foresight.nets.net import Net
-from foresight.types import Memory
+from foresight.types import Memory, Picture, Tiles
 
 
 class Seen(NamedTuple):
@@ -21,13 +22,6 @@ class Seen(NamedTuple):
     input_preactivations: tuple[
         Array, ...
     ]  # for each module, what i_t adds to its pre-activations at every tick, float32 [4 U]
-
-
-class State(NamedTuple):
-    """The state of one module."""
-
-    cell: Array  # c_d, float32 [U]
-    output: Array  # h_d, float32 [U]
 
 
 class Module(eqx.Module):
@@ -52,13 +46,6 @@ class Module(eqx.Module):
         """What i_t adds to the pre-activations."""
         return (encoded @ self.on_input.astype(encoded.dtype)).astype(jnp.float32) + self.bias
 
-    def __call__(self, cell: Array, seen: Array, input_preactivation: Array, dtype: jnp.dtype) -> State:
-        """The next state, from the outputs `seen` [L U]."""
-        recurrent = (seen.astype(dtype) @ self.on_outputs.astype(dtype)).astype(jnp.float32)
-        f, i, o, new = jnp.split(input_preactivation + recurrent, 4)
-        cell = jax.nn.sigmoid(f) * cell + jax.nn.sigmoid(i) * jnp.tanh(new)
-        return State(cell, jax.nn.sigmoid(o) * jnp.tanh(cell))
-
 
 class LSTM(Net):
     """Two wirings, each the one that the parameter table counts.
@@ -66,6 +53,8 @@ class LSTM(Net):
     Compressed (Sokoban): a linear layer first shortens the flattened observation, and a module sees its own output and
     that of the module below. Uncompressed (Atari): the observation enters whole, and every module sees all outputs.
     """
+
+    takes_tiles: ClassVar[bool] = True
 
     encoder: Encoder
     compress: Linear | None
@@ -112,9 +101,14 @@ class LSTM(Net):
         """s_0, learned: the state of every module."""
         return tuple(State(module.initial_cell, module.initial_output) for module in self.modules)
 
-    def encode(self, picture: Array) -> Seen:
+    def prepared(self, tiles: Tiles | None) -> "LSTM":
+        """The same network with what its encoder makes of the weights alone."""
+        encoder = self.encoder.prepared(tiles, compute_dtype(self.dtype))
+        return eqx.tree_at(lambda net: net.encoder, self, encoder)
+
+    def encode(self, picture: Picture) -> Seen:
         """i_t, flat, and what it adds to every module's pre-activations."""
-        encoded = self.encoder(centre(picture, compute_dtype(self.dtype))).reshape(-1)
+        encoded = self.encoder.look(picture, compute_dtype(self.dtype)).reshape(-1)
         if self.compress is not None:
             encoded = jax.nn.relu(self.compress(encoded))
         return Seen(encoded, tuple(module.input_preactivation(encoded) for module in self.modules))
@@ -122,17 +116,27 @@ class LSTM(Net):
     def core(self, memory: Memory, features: Seen) -> tuple[Memory, Array]:
         """N passes up the stack; tells the outputs of all modules, [D U]."""
         for _ in range(self.ticks):
-            memory = self.tick(memory, features.input_preactivations)
-        return memory, jnp.concatenate([state.output for state in memory])
+            memory, _ = tick(self.wiring, self.on_outputs, memory, features.input_preactivations)
+        return memory, told_by(memory)
 
-    def tick(self, memory: Memory, input_preactivations: tuple[Array, ...]) -> Memory:
-        """One pass up the stack."""
-        states = list(memory)
-        for d, (module, input_preactivation) in enumerate(zip(self.modules, input_preactivations, strict=True)):
-            seen = states[max(d - 1, 0) : d + 1] if self.compress is not None else states
-            seen = jnp.concatenate([state.output for state in seen])
-            states[d] = module(states[d].cell, seen, input_preactivation, compute_dtype(self.dtype))
-        return tuple(states)
+    def core_over_time(self, memory: Memory, features: Seen, is_first: Array) -> tuple[Memory, Array]:
+        """`core` along the first axis of `features`, with a fresh memory where an episode starts."""
+        return unroll_core(
+            self.wiring, self.on_outputs, memory, self.initial_memory(), features.input_preactivations, is_first
+        )
+
+    @property
+    def on_outputs(self) -> tuple[Array, ...]:
+        """Every module's weights on the outputs it sees."""
+        return tuple(module.on_outputs for module in self.modules)
+
+    @property
+    def wiring(self) -> Wiring:
+        """Compressed, a module sees the one below it and itself; otherwise all."""
+        depth = len(self.modules)
+        near = tuple(tuple(range(max(d - 1, 0), d + 1)) for d in range(depth))
+        every = (tuple(range(depth)),) * depth
+        return Wiring(self.ticks, every if self.compress is None else near, compute_dtype(self.dtype))
 
     def heads(self, features: Seen, core_output: Array) -> tuple[Array, Array]:
         """Policy and value from [i_t, h_1, ..., h_D]."""

@@ -1,14 +1,14 @@
 """The contract every network keeps. A network knows shapes, not games."""
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jax import Array
 
-from foresight.types import Memory, Trajectory
+from foresight.types import Memory, Picture, Tiles, Trajectory, painted
 
 Features = Any
 
@@ -16,16 +16,18 @@ Features = Any
 class Net(eqx.Module):
     """Memory and a picture in; logits, value and memory out, for one instance.
 
-    A network is three parts: `encode` and `read` look at single frames, `core` carries memory between
+    A network is three parts: `encode` and `heads` look at single frames, `core` carries memory between
     them. Fields are float arrays (what learns) and static settings, nothing else.
     """
+
+    takes_tiles: ClassVar[bool] = False  # whether `encode` may be given a `Mosaic`, where a picture is made of tiles
 
     @abstractmethod
     def initial_memory(self) -> Memory:
         """The memory an episode starts with; it may be learned."""
 
     @abstractmethod
-    def encode(self, picture: Array) -> Features:
+    def encode(self, picture: Picture) -> Features:
         """What the recurrence and the heads see of a picture, uint8 [H, W, C]."""
 
     @abstractmethod
@@ -40,31 +42,44 @@ class Net(eqx.Module):
     def head_weights(self) -> list[Array]:
         """The weights of the last linear layers, those that give logits and value (the paper decays them)."""
 
-    def __call__(self, memory: Memory, picture: Array) -> tuple[Array, Array, Memory]:
-        """One step: logits [A], value [] and the next memory."""
-        features = self.encode(picture)
-        memory, core_output = self.core(memory, features)
+    def prepared(self, tiles: Tiles | None) -> "Net":
+        """The same network, ready for many steps: what is made of its weights alone is made now. Not to learn with.
+
+        `tiles` are those that pictures will be made of, if they are made of tiles.
+        """
+        del tiles
+        return self
+
+    def __call__(self, memory: Memory, picture: Picture, is_first: Array | None = None) -> tuple[Array, Array, Memory]:
+        """One step: logits [A], value [] and the next memory; memory starts afresh where `is_first` [] is true."""
+        features = self.features_of(picture)
+        if is_first is None:
+            memory, core_output = self.core(memory, features)
+        else:
+            memory, core_output = self.core_after_reset(memory, features, is_first)
         logits, value = self.heads(features, core_output)
         return logits, value, memory
 
-    def unroll(self, memory: Memory, pictures: Array, is_first: Array) -> tuple[Array, Array, Memory]:
+    def features_of(self, picture: Picture) -> Features:
+        """`encode`, of a picture in the form that it takes."""
+        return self.encode(picture if self.takes_tiles else painted(picture))
+
+    def unroll(self, memory: Memory, pictures: Picture, is_first: Array) -> tuple[Array, Array, Memory]:
         """T steps: logits [T, A], values [T], last memory; memory starts afresh where `is_first` [T] is true."""
-        features = jax.vmap(self.encode)(pictures)
+        features = jax.vmap(self.features_of)(pictures)
         memory, core_output = self.core_over_time(memory, features, is_first)
         logits, values = jax.vmap(self.heads)(features, core_output)
         return logits, values, memory
 
     def core_over_time(self, memory: Memory, features: Features, is_first: Array) -> tuple[Memory, Features]:
         """`core` along the first axis of `features`, with a fresh memory where an episode starts."""
-        initial = self.initial_memory()
+        return jax.lax.scan(lambda memory, now: self.core_after_reset(memory, *now), memory, (features, is_first))
 
-        def next_step(memory: Memory, now: tuple[Features, Array]) -> tuple[Memory, Features]:
-            features, start = now
-            return self.core(reset_where(start, initial, memory), features)
+    def core_after_reset(self, memory: Memory, features: Features, is_first: Array) -> tuple[Memory, Features]:
+        """`core`, with a fresh memory where an episode starts."""
+        return self.core(reset_where(is_first, self.initial_memory(), memory), features)
 
-        return jax.lax.scan(next_step, memory, (features, is_first))
-
-    def auxiliary_loss(self, pictures: Array, logits: Array, played: Trajectory) -> Array:
+    def auxiliary_loss(self, pictures: Picture, logits: Array, played: Trajectory) -> Array:
         """A loss of the network's own for one trajectory; `pictures` [T + 1, H, W, C], `logits` [T, A] are its own."""
         del pictures, logits, played
         return jnp.zeros((), jnp.float32)

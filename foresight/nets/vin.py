@@ -5,7 +5,7 @@ of two rules. "Although these equations denote a single convolutional operation 
 in each case with a relu activation in between": that pair is `TwoConvs`.
 """
 
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
@@ -17,6 +17,7 @@ from foresight.nets.encoders import ENCODERS, Encoder, centre, plan_for
 from foresight.nets.heads import Head
 from foresight.nets.layers import Conv, at_least_one, compute_dtype, convolution, from_0_to_1, with_bias
 from foresight.nets.net import FeedForward
+from foresight.types import Picture, Tiles, painted
 
 
 def convolve_by_sums(x: Array, kernel: Array) -> Array:
@@ -106,10 +107,10 @@ class Discounted(eqx.Module):
 class PlayerAttention(eqx.Module):
     """Where the player is: the brightest cell of a picture that has one pixel a cell."""
 
-    def __call__(self, picture: Array, image: Array) -> Array:
+    def __call__(self, picture: Picture, image: Array) -> Array:
         """A mask [H, W], one at the player and zero elsewhere."""
         height, width, _ = image.shape
-        brightest = jnp.argmax(picture.astype(jnp.int32).sum(axis=2).reshape(-1))
+        brightest = jnp.argmax(painted(picture).astype(jnp.int32).sum(axis=2).reshape(-1))
         return jax.nn.one_hot(brightest, height * width, dtype=jnp.float32).reshape(height, width)
 
 
@@ -121,7 +122,7 @@ class SoftAttention(eqx.Module):
     def __init__(self, inputs: int, hidden: int, kernels: tuple[int, int], *, key: Array):
         self.score = TwoConvs(inputs, hidden, 1, kernels, key=key)
 
-    def __call__(self, picture: Array, image: Array) -> Array:
+    def __call__(self, picture: Picture, image: Array) -> Array:
         """A mask [H, W] of numbers between 0 and 1."""
         del picture
         return jax.nn.sigmoid(self.score(image)[:, :, 0].astype(jnp.float32))
@@ -147,6 +148,8 @@ class VIN(FeedForward):
     Gridworld's picture is the board, so there I is the picture and the attention is the player's position. Elsewhere
     I is what DRC's encoder gives, and the attention is learned.
     """
+
+    takes_tiles: ClassVar[bool] = True
 
     encoder: Encoder | None
     reward: TwoConvs
@@ -209,11 +212,17 @@ class VIN(FeedForward):
         self.depth = depth
         self.dtype = dtype
 
-    def encode(self, picture: Array) -> Array:
+    def prepared(self, tiles: Tiles | None) -> "VIN":
+        """The same network with what its encoder, if it has one, makes of the weights alone."""
+        if self.encoder is None:
+            return self
+        encoder = self.encoder.prepared(tiles, compute_dtype(self.dtype))
+        return eqx.tree_at(lambda net: net.encoder, self, encoder)
+
+    def encode(self, picture: Picture) -> Array:
         """Q after value iteration, summed over the cells by the attention: [abstract actions]."""
-        image = centre(picture, compute_dtype(self.dtype))
-        if self.encoder is not None:
-            image = self.encoder(image)
+        dtype = compute_dtype(self.dtype)
+        image = centre(painted(picture), dtype) if self.encoder is None else self.encoder.look(picture, dtype)
         q = self.iterate(image).astype(jnp.float32)
         return jnp.sum(self.attention(picture, image)[:, :, None] * q, axis=(0, 1))
 

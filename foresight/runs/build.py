@@ -10,16 +10,18 @@ from foresight.envs.atari import GAMES, REPEAT, Atari
 from foresight.envs.env import Env
 from foresight.envs.host import HostEnv
 from foresight.errors import ForesightError
-from foresight.runs.config import RunConfig, assignments, restored
 from foresight.levels import LevelSet
 from foresight.nets import KINDS
 from foresight.nets import make as make_net
 from foresight.nets.net import Net
+from foresight.runs.config import RunConfig, assignments, restored
 
 ATARI_SETTINGS = ("game", "clip_rewards", "life_loss_ends", "noop_starts")  # what --env may say; the rest is the run's
 
 
-def build_env(config: RunConfig, levels: str | LevelSet | None = None, max_episode_steps: tuple[int, int] | None = None) -> Env:
+def build_env(
+    config: RunConfig, levels: str | LevelSet | None = None, max_episode_steps: tuple[int, int] | None = None
+) -> Env:
     """The domain of a run, on its own levels and caps or on others."""
     settings = assignments(config.env.env, "env")
     if config.domain == "sokoban":
@@ -37,7 +39,9 @@ def build_host_env(config: RunConfig, batch: int, threads: int = 0, max_steps: i
         raise ForesightError(f"which Atari game? give --env game=NAME, one of: {', '.join(GAMES)}")
     low, high = config.env.max_episode_steps
     if low != high:
-        raise ForesightError(f"--max-episode-steps {low} {high}: the emulator cuts all episodes at one length; give it twice")
+        raise ForesightError(
+            f"--max-episode-steps {low} {high}: the emulator cuts all episodes at one length; give it twice"
+        )
     return Atari(batch=batch, threads=threads, frame_cap=REPEAT * (max_steps or high), **settings)
 
 

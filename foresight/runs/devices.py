@@ -7,10 +7,10 @@ import jax
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
 from foresight.errors import ForesightError
-from foresight.runs.config import DeviceSettings
 from foresight.learning.settings import LearnSettings
 from foresight.learning.sharding import ENVS
 from foresight.learning.update import TrainState
+from foresight.runs.config import DeviceSettings
 
 DETECT = "auto"
 

@@ -6,8 +6,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from foresight.errors import MissingExtra
-from foresight.runs.metrics import Record
 from foresight.runs.folder import Run
+from foresight.runs.metrics import Record
 
 
 class Sink(Protocol):

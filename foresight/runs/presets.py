@@ -4,8 +4,8 @@ from dataclasses import replace
 from typing import get_args
 
 from foresight.errors import ForesightError
-from foresight.runs.config import Domain, EnvSettings, Kind, NetSettings, RunConfig
 from foresight.learning.settings import LearnSettings
+from foresight.runs.config import Domain, EnvSettings, Kind, NetSettings, RunConfig
 
 
 def default() -> RunConfig:
@@ -28,7 +28,10 @@ def paper() -> RunConfig:
         max_gradient_norm=0.0,
     )
     return RunConfig(
-        steps=1e9, env=EnvSettings(max_episode_steps=(120, 120)), net=NetSettings(depth=3, ticks=3, dtype="bfloat16"), learn=learn
+        steps=1e9,
+        env=EnvSettings(max_episode_steps=(120, 120)),
+        net=NetSettings(depth=3, ticks=3, dtype="bfloat16"),
+        learn=learn,
     )
 
 

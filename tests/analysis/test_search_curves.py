@@ -2,8 +2,8 @@ import json
 import sys
 
 import pytest
-from foresight.analysis import search_curves
 
+from foresight.analysis import search_curves
 from foresight.errors import ForesightError
 
 ROWS = [

@@ -4,10 +4,10 @@ import json
 
 import numpy as np
 import pytest
-from foresight.runs import level_filter
 
 from foresight.evaluation.solve import Record
 from foresight.levels import read_set
+from foresight.runs import level_filter
 from foresight.runs.config import EnvSettings, RunConfig
 from tests.app.small_runs import LEVELS, status_of, use_linear_networks, write_levels
 from tests.runs.test_agents import write_weights

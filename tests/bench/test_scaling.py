@@ -49,7 +49,7 @@ def test_networks_and_trajectories_have_the_size_asked_for():
     assert len(net.stack.modules) == 2
     assert net.stack.ticks == 4
     assert played.observations.shape == (3, 5, 8, 6, 6)
-    assert played.memory[0].cell.shape == (3, 5, 6, 6, 2)
+    assert played.memory.cell.shape == (3, 5, 2, 6, 6, 2)
     single, _ = inputs_of(Case("xla", replace(BASE, seeds=1)), 2, "float32")
     assert single.head_weights()[0].ndim == net.head_weights()[0].ndim - 1
 

@@ -8,7 +8,15 @@ import pytest
 
 from foresight.app import bench_train as command
 from foresight.bench import train as bench_train
-from foresight.bench.train import Case, Running, measure, operations_per_frame, parse_case, usual_cases
+from foresight.bench.train import (
+    Case,
+    Running,
+    cases_of,
+    measure,
+    operations_per_frame,
+    parse_case,
+    usual_cases,
+)
 from foresight.errors import ForesightError
 from foresight.runs.config import EnvSettings, RunConfig
 from foresight.runs.presets import default
@@ -41,6 +49,40 @@ def test_a_case_trains_what_it_says():
     assert (config.learn.num_envs, config.learn.minibatch, config.learn.unroll) == (8, 4, 5)
     assert (config.seeds, config.iterations_per_call) == (3, 2)
     assert config.net.keywords()["backend"] == "xla"
+
+
+def test_a_case_may_be_of_any_network():
+    lstm, deep = (Case("xla", 8, 4, 5, 3, net).config(default(), 1).net for net in ("lstm,units=7", "drc,depth=9"))
+    assert (lstm.net, lstm.keywords()) == ("lstm", {"dtype": "bfloat16", "units": 7})
+    assert deep.keywords() == {"depth": 9, "ticks": 3, "dtype": "bfloat16", "backend": "xla"}
+    assert str(Case("xla", 8, 4, 5, 3, "lstm")) == "lstm xla:8:4:5:3"
+
+
+def test_networks_without_a_core_of_their_own_are_measured_on_the_plain_path():
+    sizes = [Case("cuda", 8, 4, 5, 1), Case("xla", 8, 4, 5, 1)]
+    cases = cases_of(["drc,depth=9", "vin"], sizes)
+    assert [(case.net, case.path) for case in cases] == [
+        ("drc,depth=9", "cuda"),
+        ("drc,depth=9", "xla"),
+        ("vin", "xla"),
+    ]
+    with pytest.raises(ForesightError, match="only drc has a CUDA core"):
+        cases_of(["vin"], sizes[:1])
+    with pytest.raises(ForesightError, match="--net wine: no network is called 'wine'; there are: drc, lstm"):
+        cases_of(["wine"], sizes)
+
+
+def test_rows_of_two_networks_are_kept_apart(tmp_path, capsys, pretended):
+    out = tmp_path / "speed.json"
+    words = f"bench train --net drc lstm --cases xla:4:2:3:1 --repeats 1 --out {out}".split()
+    assert status_of(words) == 0
+    document = json.loads(out.read_text())
+    assert [(row["net"], row["efficiency_percent"] is None) for row in document["rows"]] == [
+        ("drc", False),
+        ("lstm", True),
+    ]
+    assert set(document["stages"]) == {"xla", "lstm xla"}
+    assert "     lstm       xla" in capsys.readouterr().out
 
 
 def test_a_row_counts_frames_updates_and_arithmetic():

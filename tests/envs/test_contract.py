@@ -16,7 +16,7 @@ from foresight.envs.episodes import (
     step_auto_reset,
     step_auto_reset_each,
 )
-from foresight.types import TimeStep
+from foresight.types import TimeStep, painted
 from tests.drawings import same
 from tests.envs.domains import CAPS, DOMAINS, draw_actions, play, play_drawn_ahead
 
@@ -124,6 +124,11 @@ def test_the_picture_has_the_shape_announced(played):
     picture = played.env.paint(jnp.asarray(played.given.observation[0, 0]))
     assert picture.shape == played.env.picture_shape
     assert picture.dtype == jnp.uint8
+
+
+def test_networks_are_given_the_same_picture(played):
+    observation = jnp.asarray(played.given.observation[0, 0])
+    assert np.array_equal(painted(played.env.see(observation)), played.env.paint(observation))
 
 
 def test_a_step_never_both_terminates_and_truncates(played):

@@ -13,11 +13,14 @@ from foresight.learning.rollout import init_acting, unroll
 from foresight.learning.settings import LearnSettings
 from foresight.learning.update import (
     gradient_step,
+    gradient_steps_taken,
+    init_optimiser,
     init_training,
     learning_rate,
     left_after,
     minibatches,
     optimiser,
+    take_step,
     train,
 )
 from tests.learning.toys import Corridor, Running
@@ -174,12 +177,28 @@ def test_the_entropy_bonus_and_the_logits_cost_fall_by_the_same_factor_each_step
     env, (_, trajectory, _) = Corridor(), played
     one = jax.tree.map(lambda x: x[:4], trajectory)
     net = Running(jax.random.key(1))
-    learner, step = (net, optimiser(settings).init(net)), jax.jit(partial(gradient_step, env, settings))
+    learner, step = (net, init_optimiser(settings, net)), jax.jit(partial(gradient_step, env, settings))
     for taken in range(12):
         share = 0.2 ** min(1, taken / 10)
         learner, (value, parts, _) = step(learner, one)
         rest = parts.policy + settings.value_loss_weight * parts.value + settings.head_weight_l2 * parts.head_weights
         np.testing.assert_allclose(value - rest, share * (0.1 * parts.logits - 0.3 * parts.entropy), atol=1e-5)
+
+
+@pytest.mark.parametrize("clip", [0.0, 0.5])
+def test_the_optimiser_does_to_one_vector_what_it_does_to_each_array(clip):
+    settings, draw = replace(SMALL, max_gradient_norm=clip), np.random.default_rng(0)
+    plain, net = optimiser(settings), {"a": jnp.ones((3, 2)), "b": jnp.zeros(4), "c": jnp.ones(())}
+    held, expected, expected_held = init_optimiser(settings, net), net, plain.init(net)
+    for taken in range(1, 4):
+        gradient = jax.tree.map(lambda leaf: jnp.asarray(draw.normal(size=leaf.shape), jnp.float32), net)
+        with jax.numpy_dtype_promotion("standard"):
+            updates, expected_held = plain.update(gradient, expected_held)
+        expected = optax.apply_updates(expected, updates)
+        net, held, norm = take_step(settings, net, held, gradient)
+        jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=2e-6, atol=1e-7), net, expected)
+        np.testing.assert_allclose(norm, optax.tree.norm(gradient), rtol=1e-6)
+        assert int(gradient_steps_taken(held)) == taken
 
 
 def test_the_learning_rate_stays_and_then_falls_in_a_line():
@@ -191,7 +210,7 @@ def test_the_learning_rate_stays_and_then_falls_in_a_line():
 def test_settings_used_alone_learn_for_as_long_as_they_are_used(played):
     settings, env, (_, trajectory, _) = LearnSettings(regularisation_decay=0.5), Corridor(), played
     net = Running(jax.random.key(1))
-    learner, step = (net, optimiser(settings).init(net)), jax.jit(partial(gradient_step, env, settings))
+    learner, step = (net, init_optimiser(settings, net)), jax.jit(partial(gradient_step, env, settings))
     for taken in range(1, 41):
         before, (learner, _) = learner[0], step(learner, trajectory)
         if taken in (1, 2, 40):

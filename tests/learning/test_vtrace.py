@@ -1,8 +1,9 @@
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from foresight.learning.vtrace import time_limit_terminates, time_limit_truncates, vtrace
+from foresight.learning.vtrace import discounted_sums, time_limit_terminates, time_limit_truncates, vtrace
 
 
 def targets_from_definition(values, rewards, discounts, ratios, td_lambda, clip):
@@ -53,6 +54,19 @@ def test_targets_and_advantages_equal_the_double_sum(td_lambda, clip):
         np.testing.assert_allclose(
             ours.advantages, advantages_from_definition(*case, td_lambda, clip), rtol=2e-5, atol=2e-5
         )
+
+
+def test_the_sums_are_those_of_a_loop_from_the_end_and_have_no_loop_in_them():
+    draw = np.random.default_rng(0)
+    terms = draw.normal(size=(6, 20))
+    decays = np.where(draw.random((6, 20)) < 0.1, 0.0, draw.random((6, 20)))
+    expected, carried = np.zeros((6, 20)), np.zeros(6)
+    for t in reversed(range(20)):
+        expected[:, t] = carried = terms[:, t] + decays[:, t] * carried
+    ours = jax.vmap(discounted_sums)(*as_float32(terms, decays))
+    np.testing.assert_allclose(ours, expected, rtol=1e-6, atol=1e-6)
+    assert "while" not in str(jax.make_jaxpr(discounted_sums)(*as_float32(terms[0], decays[0])))
+    assert "scan" not in str(jax.make_jaxpr(discounted_sums)(*as_float32(terms[0], decays[0])))
 
 
 def test_another_trace_gives_other_targets():

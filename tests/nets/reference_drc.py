@@ -58,7 +58,7 @@ def encode(net, picture: np.ndarray) -> np.ndarray:
 def unroll(net, pictures: np.ndarray, is_first: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Logits [T, A] and values [T]; the first frame starts an episode."""
     features = net.stack.modules[0].memory.initial_output.shape[-1]
-    initial = [tuple(np.asarray(leaf, float) for leaf in state) for state in net.initial_memory()]
+    initial = list(zip(*(np.asarray(leaf, float) for leaf in net.initial_memory()), strict=True))  # by module
     results, states = [], initial
     for picture, start in zip(pictures, is_first, strict=True):
         i_t = encode(net, picture)

@@ -12,7 +12,9 @@ from foresight.errors import ForesightError
 from foresight.nets.drc import build as kernel
 from foresight.nets.drc import core_cuda as fused
 from foresight.nets.drc.drc import DRC
+from foresight.nets.drc.memories import CellAndOutput
 from foresight.nets.layers import convolve_natively
+from foresight.nets.net import reset_where
 
 DEPTH, GRID = 2, (4, 5)
 
@@ -61,7 +63,8 @@ def test_what_the_observation_adds_is_the_plain_paths_in_the_kernels_order(setti
     net = jax.tree.map(lambda leaf: leaf + 0.1, small_drc(**settings))  # biases begin at zero
     encoded = jax.random.normal(jax.random.key(2), (*GRID, 32))
     plain = jnp.stack([fused.interleave(module.input_preactivation(encoded)) for module in net.stack.modules], axis=2)
-    np.testing.assert_allclose(fused.input_preactivation(net.stack, encoded), plain, atol=1e-5)
+    matrix = fused.push_matrix(net.stack, encoded.dtype)
+    np.testing.assert_allclose(fused.input_preactivation(encoded, matrix), plain, atol=1e-5)
 
 
 def test_connections_that_an_ablation_cuts_are_zeros():
@@ -122,6 +125,62 @@ def test_without_a_gpu_the_plain_path_runs_and_asking_for_the_kernel_says_why_no
         kernel.known("gpu")
 
 
+def test_a_prepared_network_packs_no_weights_when_it_acts(monkeypatch):
+    monkeypatch.setattr(kernel, "chosen", lambda *asked: True)
+    net = small_drc(dtype="bfloat16")
+    step = (net.initial_memory(), jnp.zeros((*GRID, 3), jnp.uint8), jnp.zeros((), bool))
+    unpacked, packed = f"{DEPTH},3,3,64,128]", f"bf16[{DEPTH},36,2,2,64,8]"
+    plain, ready = (str(jax.make_jaxpr(lambda net: net(*step))(net)) for net in (net, net.prepared(None)))
+    assert unpacked in plain
+    assert unpacked not in ready
+    assert packed in ready
+    assert jax.tree.structure(jax.eval_shape(lambda net: net(*step), net)[2]) == jax.tree.structure(step[0])
+
+
+@pytest.mark.gpu
+def test_a_prepared_network_acts_bit_for_bit_as_the_same_network_with_memories_made_fresh_beforehand():
+    net = moved(DRC("sokoban", (80, 80, 3), 5, jax.random.key(1), backend="cuda", dtype="bfloat16"), jax.random.key(2))
+    memory = jax.tree.map(lambda x: jnp.broadcast_to(x, (150, *x.shape)), net.initial_memory())
+    memory = moved(memory, jax.random.key(3))
+    pictures = jax.random.randint(jax.random.key(4), (150, 80, 80, 3), 0, 256).astype(jnp.uint8)
+    is_first = jax.random.bernoulli(jax.random.key(5), 0.3, (150,))
+
+    def plain(net, memory, picture, is_first):
+        return net(reset_where(is_first, net.initial_memory(), memory), picture)
+
+    def ready(net, memory, pictures, is_first):
+        return jax.vmap(net.prepared(None))(memory, pictures, is_first)
+
+    expected = jax.jit(jax.vmap(plain, (None, 0, 0, 0)))(net, memory, pictures, is_first)
+    assert_same_bits(jax.jit(ready)(net, memory, pictures, is_first), expected)
+
+
+@pytest.mark.gpu
+def test_the_last_step_of_an_unroll_may_be_taken_on_its_own():
+    """The learner sees its bootstrap frame so."""
+    net = moved(DRC("sokoban", (80, 80, 3), 5, jax.random.key(1), backend="cuda", dtype="bfloat16"), jax.random.key(2))
+    pictures = jax.random.randint(jax.random.key(4), (40, 5, 80, 80, 3), 0, 256).astype(jnp.uint8)
+    is_first = jax.random.bernoulli(jax.random.key(5), 0.3, (40, 5))
+    memory = jax.tree.map(lambda x: jnp.broadcast_to(x, (40, *x.shape)), net.initial_memory())
+
+    features = jax.jit(lambda net: jax.vmap(jax.vmap(net.encode))(pictures))(net)
+
+    @jax.jit
+    def both(features):
+        (last, core_output), _ = jax.vjp(lambda *a: jax.vmap(net.core_over_time)(*a, is_first), memory, features)
+        before, final = (jax.tree.map(lambda x, at=at: x[:, at], features) for at in (slice(-1), -1))
+        half, _ = jax.vmap(net.core_over_time)(memory, before, is_first[:, :-1])
+        return (last, core_output[:, -1]), jax.vmap(net.core_after_reset)(half, final, is_first[:, -1])
+
+    assert_same_bits(*both(features))
+
+
+def assert_same_bits(ours, expected):
+    """Every number of two trees is the same."""
+    for a, b in zip(jax.tree.leaves(ours), jax.tree.leaves(expected), strict=True):
+        np.testing.assert_array_equal(np.asarray(a, np.float32), np.asarray(b, np.float32))
+
+
 @pytest.mark.gpu
 @pytest.mark.parametrize(
     ("domain", "picture", "settings"),
@@ -174,7 +233,8 @@ def moved(tree, key):
     """Every number a little further, at random."""
     leaves, structure = jax.tree.flatten(tree)
     keys = jax.random.split(key, len(leaves))
-    return structure.unflatten([x + 0.02 * jax.random.normal(k, x.shape) for x, k in zip(leaves, keys, strict=True)])
+    noises = [0.02 * jax.random.normal(k, x.shape) for x, k in zip(leaves, keys, strict=True)]
+    return structure.unflatten([x + noise.astype(x.dtype) for x, noise in zip(leaves, noises, strict=True)])
 
 
 def relative_error(leaf, exact):
@@ -196,7 +256,7 @@ def test_many_trajectories_of_several_networks_give_what_each_gives_alone(domain
     )
     weights = jax.vmap(lambda net: fused.weights_of(net.stack))(nets)
     shape = (networks, batch, 3, *grid, 32)
-    memory = fused.State(
+    memory = CellAndOutput(
         jax.random.normal(jax.random.key(4), shape), jax.random.normal(jax.random.key(5), shape).astype(jnp.bfloat16)
     )
     input_preactivations = jax.random.normal(jax.random.key(2), (networks, batch, time, *grid, 3, 128)).astype(
@@ -214,5 +274,4 @@ def test_many_trajectories_of_several_networks_give_what_each_gives_alone(domain
     for net, which in [(0, 0), (1, 31), (1, 32), (1, 99), (2, 0), (2, 98)]:
         here, ours = jax.tree.map(lambda x, at=(net, which): x[at], ((memory, input_preactivations, is_first), many))
         expected = alone(jax.tree.map(lambda x, net=net: x[net], weights), *here)
-        for a, b in zip(jax.tree.leaves(ours), jax.tree.leaves(expected), strict=True):
-            np.testing.assert_array_equal(np.asarray(a, np.float32), np.asarray(b, np.float32))
+        assert_same_bits(ours, expected)

@@ -125,8 +125,8 @@ def test_bfloat16_keeps_the_cell_in_float32_and_stays_close():
     frames = pictures(STEPS)
     exact, _, _ = unrolled(small("drc", **SMALL), frames)
     logits, _, memory = unrolled(small("drc", **SMALL, dtype="bfloat16"), frames)
-    assert memory[0].cell.dtype == jnp.float32
-    assert memory[0].output.dtype == jnp.bfloat16
+    assert memory.cell.dtype == jnp.float32
+    assert memory.output.dtype == jnp.bfloat16
     np.testing.assert_allclose(logits, exact, atol=0.02)
 
 
@@ -140,7 +140,7 @@ def test_a_cell_gathers_what_bfloat16_would_round_away():
 
 def test_preactivations_are_summed_in_float32():
     stack = small("drc", **SMALL, dtype="bfloat16").stack
-    memory = stack.initial(jnp.bfloat16)
+    memory = stack.apart(stack.initial(jnp.bfloat16))
     input_preactivations = tuple(jnp.full((5, 6, 16), 1024.0, jnp.bfloat16) for _ in stack.modules)
     _, (first, *_) = jax.jit(type(stack).tick)(stack, memory, input_preactivations)
     seen = side_by_side(memory[-1].output, memory[0].output)

@@ -77,11 +77,11 @@ def obey(order: dict) -> int:
     """
     import jax
 
-    from foresight.storage import files
     from foresight.errors import ForesightError
     from foresight.runs.loop import SaveOptions, train_loop
-    from tests.runs import toy
+    from foresight.storage import files
     from tests.faults import deadly_disk, failing
+    from tests.runs import toy
 
     jax.config.update("jax_compilation_cache_dir", order["cache"])
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)

@@ -12,8 +12,8 @@ import signal
 import sys
 from pathlib import Path
 
-from foresight.runs.config import DeviceSettings, EnvSettings, NetSettings, RunConfig
 from foresight.learning.settings import LearnSettings
+from foresight.runs.config import DeviceSettings, EnvSettings, NetSettings, RunConfig
 
 CONFIG = RunConfig(
     steps=8 * 5 * 12,

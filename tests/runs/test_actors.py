@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from foresight.errors import ForesightError
+from foresight.learning.settings import LearnSettings
+from foresight.runs.actors import run_host_training, to_host_records
 from foresight.runs.agents import start_from
 from foresight.runs.build import build_host_env
 from foresight.runs.config import DeviceSettings, EnvSettings, NetSettings, RunConfig
 from foresight.runs.metrics import read_metrics
-from foresight.runs.actors import run_host_training, to_host_records
 from foresight.runs.weights import load_weights
-from foresight.learning.settings import LearnSettings
 from tests.learning.host_corridor import HostCorridor, living_actors
 from tests.learning.toys import Running
 
@@ -91,7 +91,9 @@ def test_a_run_on_the_host_starts_from_the_weights_of_another(tmp_path):
 )
 def test_games_that_cannot_be_made_are_refused_by_name(env, max_episode_steps, message):
     with pytest.raises(ForesightError, match=message):
-        build_host_env(RunConfig("atari", env=EnvSettings(levels="", max_episode_steps=max_episode_steps, env=env)), batch=1)
+        build_host_env(
+            RunConfig("atari", env=EnvSettings(levels="", max_episode_steps=max_episode_steps, env=env)), batch=1
+        )
 
 
 @pytest.mark.extra

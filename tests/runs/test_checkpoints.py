@@ -8,23 +8,23 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from foresight.storage import files
 from foresight.errors import ForesightError
 from foresight.runs import checkpoints
-from foresight.storage.arrays import to_arrays
 from foresight.runs.checkpoints import (
     Moment,
     best_iteration,
     encode_checkpoint,
     fill_state,
+    iterations_in,
     newest_good,
     prune,
     read_checkpoint,
     set_aside,
-    iterations_in,
 )
-from tests.runs import toy
+from foresight.storage import files
+from foresight.storage.arrays import to_arrays
 from tests.faults import FullDisk, failing, failing_disk, operations_of
+from tests.runs import toy
 
 
 def contents_of(

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from foresight.errors import ForesightError
+from foresight.learning.settings import LearnSettings
 from foresight.runs.config import EnvSettings, NetSettings, RunConfig, assignments, from_json
 from foresight.runs.presets import LEARNING, PRESETS, preset
-from foresight.learning.settings import LearnSettings
 
 
 @pytest.mark.parametrize("name", PRESETS)

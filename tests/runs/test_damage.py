@@ -23,8 +23,8 @@ from foresight.runs.checkpoints import (
     parse_manifest,
     read_checkpoint,
 )
-from foresight.runs.loop import SaveOptions, train_loop
 from foresight.runs.folder import last_checkpoint, read_run
+from foresight.runs.loop import SaveOptions, train_loop
 from foresight.runs.weights import load_weights
 from tests.runs import toy
 from tests.runs.stored import change_config
@@ -191,7 +191,9 @@ def damage(folder: Path, step: int) -> None:
 
 def train(folder: Path, iterations: int, said: list[str]):
     options = SaveOptions(iterations=3, keep=2)
-    return train_loop(folder, {"seed": 1}, **toy.FUNCTIONS, total_iterations=iterations, options=options, say=said.append)
+    return train_loop(
+        folder, {"seed": 1}, **toy.FUNCTIONS, total_iterations=iterations, options=options, say=said.append
+    )
 
 
 def test_resume_takes_the_previous_checkpoint_says_so_and_ends_as_if_nothing_had_been(run_folder, copy):
@@ -249,7 +251,7 @@ def test_every_flipped_bit_of_the_settings_is_found(copy):
         flipped = bytearray(content)
         flipped[place // 8] ^= 1 << (place % 8)
         path.write_bytes(flipped)
-        with contextlib.suppress(ForesightError):  # what is read is what was written: spaces between values are not kept
+        with contextlib.suppress(ForesightError):  # only spaces may differ
             assert read_run(copy).config == json.loads(content)["config"]
 
 

@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 
 from foresight.errors import ForesightError
+from foresight.learning.settings import LearnSettings
 from foresight.runs.config import DeviceSettings
-from foresight.runs.devices import join_processes, env_mesh
+from foresight.runs.devices import env_mesh, join_processes
 from foresight.runs.metrics import read_metrics
 from foresight.runs.weights import load_weights
-from foresight.learning.settings import LearnSettings
 from tests.runs.small_run import CONFIG
 
 ROOT = Path(__file__).parent.parent.parent

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from foresight.storage import files
 from foresight.errors import ForesightError
 from foresight.runs.checkpoints import newest_good
 from foresight.runs.loop import SaveOptions, train_loop
 from foresight.runs.metrics import read_metrics
+from foresight.storage import files
+from tests.faults import FullDisk, VanishingDisk
 from tests.runs import toy
 from tests.storage.test_arrays import same
-from tests.faults import FullDisk, VanishingDisk
 
 ERRORS = {"full": errno.ENOSPC, "broken": errno.EIO, "read-only": errno.EROFS}
 
@@ -90,7 +90,7 @@ def vanish_at(started: Path, places: int, monkeypatch) -> None:
         run = Path(shutil.copytree(started, started.with_name(f"vanished-{place}")))
         with monkeypatch.context() as patch:
             patch.setattr(files, "disk", VanishingDisk(place * size // places, run))
-            with pytest.raises(ForesightError, match="No such file|lock is gone"):
+            with pytest.raises(ForesightError, match=r"No such file|lock is gone"):
                 train(run, 9)
         assert not run.exists()
 

@@ -12,10 +12,10 @@ import pytest
 
 from foresight.app.train import parse
 from foresight.errors import ForesightError
-from foresight.runs.config import RunConfig
-from foresight.runs.lock import check_free, own
-from foresight.runs.folder import open_run, open_together, read_run
 from foresight.learning.settings import LearnSettings
+from foresight.runs.config import RunConfig
+from foresight.runs.folder import open_run, open_together, read_run
+from foresight.runs.lock import check_free, own
 from tests.runs.stored import change_config
 
 

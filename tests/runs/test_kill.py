@@ -11,13 +11,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from foresight.storage.arrays import to_arrays
-from foresight.runs.checkpoints import STATE, newest_good, read_checkpoint, iterations_in
+from foresight.runs.checkpoints import STATE, iterations_in, newest_good, read_checkpoint
 from foresight.runs.loop import SaveOptions, train_loop
 from foresight.runs.weights import load_weights
+from foresight.storage.arrays import to_arrays
+from tests.faults import operations_of
 from tests.runs import toy
 from tests.runs.processes import Parent, parent_process
-from tests.faults import operations_of
 
 ITERATIONS = 15
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from foresight.errors import MissingExtra
-from foresight.runs.loop import SaveOptions, train_loop
-from foresight.runs.metrics import read_metrics
 from foresight.runs.folder import Run, read_run
 from foresight.runs.loggers import TensorBoard, WeightsAndBiases, scalars
+from foresight.runs.loop import SaveOptions, train_loop
+from foresight.runs.metrics import read_metrics
 from tests.runs import toy
 
 

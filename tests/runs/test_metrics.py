@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from foresight.errors import ForesightError
-from foresight.runs.nan_guard import first_non_finite_row
 from foresight.runs.metrics import format_records, parse_records, read_metrics, records_per_row
+from foresight.runs.nan_guard import first_non_finite_row
 
 
 def test_each_row_becomes_a_record_with_its_update():

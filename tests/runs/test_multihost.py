@@ -6,9 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from foresight.storage.arrays import to_arrays
 from foresight.runs.checkpoints import STATE, read_checkpoint
 from foresight.runs.metrics import read_metrics
+from foresight.storage.arrays import to_arrays
 from tests.runs import toy
 
 ROOT = Path(__file__).parent.parent.parent

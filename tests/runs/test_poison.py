@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 
 from foresight.errors import ForesightError
-from foresight.runs.checkpoints import read_checkpoint, iterations_in
-from foresight.runs.nan_guard import first_non_finite
-from foresight.runs.loop import SaveOptions, train_loop
-from foresight.runs.metrics import read_metrics
 from foresight.learning import update as train
 from foresight.learning.loss import loss
 from foresight.learning.settings import LearnSettings
+from foresight.runs.checkpoints import iterations_in, read_checkpoint
+from foresight.runs.loop import SaveOptions, train_loop
+from foresight.runs.metrics import read_metrics
+from foresight.runs.nan_guard import first_non_finite
 from tests.learning.toys import Corridor, Running
 
 STOP = LearnSettings(num_envs=4, unroll=5, minibatch=2, learning_rate=3e-2, anneal_steps=1e9, max_gradient_norm=1.0)

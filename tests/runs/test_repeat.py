@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from foresight.runs.checkpoints import read_checkpoint, iterations_in
+from foresight.runs.checkpoints import iterations_in, read_checkpoint
 from foresight.runs.metrics import read_metrics
 
 ROOT = Path(__file__).parent.parent.parent

@@ -11,19 +11,19 @@ import pytest
 
 from foresight.errors import ForesightError
 from foresight.evaluation.solve import PlaySettings, solve
+from foresight.learning.loss import Parts
+from foresight.learning.rollout import Tally
+from foresight.learning.update import Metrics
 from foresight.runs import train
-from foresight.storage.arrays import name_leaves
 from foresight.runs.build import build_env
 from foresight.runs.checkpoints import STATE, WEIGHTS, read_checkpoint
-from foresight.runs.writer import SaveOptions
 from foresight.runs.lock import own
 from foresight.runs.metrics import format_records, read_metrics
 from foresight.runs.program import Program
 from foresight.runs.train import run_training
 from foresight.runs.weights import load_weights
-from foresight.learning.loss import Parts
-from foresight.learning.rollout import Tally
-from foresight.learning.update import Metrics
+from foresight.runs.writer import SaveOptions
+from foresight.storage.arrays import name_leaves
 from tests.runs.small_run import CONFIG
 
 ENV = build_env(CONFIG)
@@ -73,7 +73,15 @@ def test_a_run_keeps_its_records_and_all_of_its_state(uninterrupted):
     assert [record["iteration"] for record in read_metrics(uninterrupted)] == [4, 8, 12]
     assert [record["steps"] for record in read_metrics(uninterrupted)] == [160, 320, 480]
     state = last_checkpoint(uninterrupted)[STATE]
-    for part in ("net/", "optimiser/", "acting/playing/state", "acting/playing/key", "acting/memory/", "key", "iterations"):
+    for part in (
+        "net/",
+        "optimiser/",
+        "acting/playing/state",
+        "acting/playing/key",
+        "acting/memory/",
+        "key",
+        "iterations",
+    ):
         assert any(name.startswith(part) for name in state), part
     begun = read_checkpoint(uninterrupted / "checkpoints" / "0").contents[WEIGHTS].arrays
     learned = read_checkpoint(uninterrupted / "checkpoints" / "12").contents[WEIGHTS].arrays
@@ -119,7 +127,9 @@ def test_the_same_seed_repeats_however_it_is_watched_and_saved(uninterrupted, tm
     solved = []
 
     def evaluate(state, records):
-        record = solve(ENV, state.net, np.arange(4), PlaySettings(max_steps=8), jax.random.key(records[-1]["iteration"]), 4)
+        record = solve(
+            ENV, state.net, np.arange(4), PlaySettings(max_steps=8), jax.random.key(records[-1]["iteration"]), 4
+        )
         solved.append(record.solved.mean())
 
     options = SaveOptions(seconds=0.0, keep=5)

@@ -18,10 +18,10 @@ import numpy as np
 import pytest
 
 from foresight.errors import ForesightError
-from foresight.storage.arrays import encode, fill
 from foresight.runs.checkpoints import iterations_in
 from foresight.runs.loop import SaveOptions, train_loop
 from foresight.runs.weights import load_weights
+from foresight.storage.arrays import encode, fill
 from tests.runs import toy
 from tests.storage.test_arrays import same
 
@@ -30,7 +30,12 @@ CONFIG = {"net": {"kind": "toy"}}
 
 def train(folder: Path, iterations: int, **options):
     return train_loop(
-        folder, CONFIG, **toy.FUNCTIONS, total_iterations=iterations, options=SaveOptions(iterations=3, keep=1), **options
+        folder,
+        CONFIG,
+        **toy.FUNCTIONS,
+        total_iterations=iterations,
+        options=SaveOptions(iterations=3, keep=1),
+        **options,
     )
 
 

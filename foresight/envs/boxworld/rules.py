@@ -12,6 +12,7 @@ from jax import Array
 from foresight.envs.boxworld.levels import BACKGROUND, COLOURS, GEM, NO_LOCK, SIDE, WALL, WRONG_LOCK, Room, draw_room
 from foresight.envs.env import Env, Transition
 from foresight.errors import ForesightError
+from foresight.types import Mosaic, Tiles
 
 AGENT = 2  # the code of an observation's cell; the others are those of a level
 UP, DOWN, LEFT, RIGHT = range(4)
@@ -20,6 +21,7 @@ UP, DOWN, LEFT, RIGHT = range(4)
 SHADES = [(0, 0, 0), (800, 800, 800), (500, 500, 500), (999, 999, 999)]
 SHADES += [tuple(round(1000 * x) for x in hsv_to_rgb(hue / COLOURS, 0.5, 0.7)) for hue in range(COLOURS)]
 PALETTE = np.round(np.array(SHADES) * 255 / 999).astype(np.uint8)  # [24, 3]
+TILES = Tiles(PALETTE[:, None, None])
 
 
 class Boxworld(Env):
@@ -101,4 +103,9 @@ class Boxworld(Env):
 
     def paint(self, observation: Array) -> Array:
         """The paper's colours, uint8 [14, 14, 3]."""
-        return jnp.asarray(PALETTE)[observation]
+        return Mosaic(observation, TILES).paint()
+
+    @property
+    def tiles(self) -> Tiles:
+        """A pixel of its own colour for each code."""
+        return TILES

@@ -5,12 +5,14 @@ from typing import ClassVar, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from foresight.envs.env import Env, Transition
 from foresight.envs.fast_random import below, between
 from foresight.envs.gridworld.barriers import Squares, are_parted, pack_rows, union_of_rows, unpack_rows
 from foresight.errors import ForesightError
+from foresight.types import Mosaic, Tiles
 
 FREE, OBSTACLE, GOAL, PLAYER = range(4)  # the codes of an observation
 MOVES = ("north", "south", "east", "west", "north-east", "north-west", "south-east", "south-west")
@@ -126,7 +128,12 @@ class Gridworld(Env):
 
     def paint(self, observation: Array) -> Array:
         """The paper's one channel, uint8 [S, S, 1]."""
-        return jnp.array(self.brightness, jnp.uint8)[observation][..., None]
+        return Mosaic(observation, self.tiles).paint()
+
+    @property
+    def tiles(self) -> Tiles:
+        """A pixel of its own brightness for each code."""
+        return Tiles(np.array(self.brightness)[:, None, None, None])
 
 
 def player(observation: Array) -> Array:

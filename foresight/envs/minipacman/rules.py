@@ -29,6 +29,7 @@ from foresight.envs.minipacman.maze import (
 )
 from foresight.envs.minipacman.modes import GHOST_PRESETS, MODES, Ghosts, Mode, named
 from foresight.errors import ForesightError
+from foresight.types import Mosaic, Tiles
 
 PILLS = 2
 POWER = 20  # steps a pill lasts, the one that ate it included
@@ -38,6 +39,7 @@ EMPTY, WALL, FOOD, PILL, PLAYER, GHOST = 0, 1, 2, 3, 4, 10  # codes of an observ
 PALETTE = np.zeros((GHOST + POWER + 1, 3), np.uint8)  # a colour for each code
 PALETTE[[WALL, FOOD, PILL, PLAYER]] = [[255, 255, 255], [0, 0, 255], [0, 255, 255], [0, 255, 0]]
 PALETTE[GHOST:] = [(255, round(255 * power / POWER), 0) for power in range(POWER + 1)]
+TILES = Tiles(PALETTE[:, None, None])
 
 LEVEL_NUMBERS = 1 + PILLS + 2 * MOST_GHOSTS  # random numbers a new level takes
 STEP_NUMBERS = 3 * MOST_GHOSTS + LEVEL_NUMBERS
@@ -243,7 +245,12 @@ class MiniPacman(Env):
 
     def paint(self, observation: Array) -> Array:
         """One colour a cell, uint8 [H, W, 3]."""
-        return jnp.asarray(PALETTE)[observation]
+        return Mosaic(observation, TILES).paint()
+
+    @property
+    def tiles(self) -> Tiles:
+        """A pixel of its own colour for each code."""
+        return TILES
 
 
 def nth(uniform: Array, count: Array | int) -> Array:

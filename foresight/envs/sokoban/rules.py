@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import ClassVar, NamedTuple
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
@@ -20,11 +19,16 @@ from foresight.levels import LevelSet, open_set
 from foresight.levels.cells import WALL, has_box, has_player, has_target
 from foresight.levels.mixture import Part, parse_mixture
 from foresight.render.sprites import COLOURS, SIDE, SPRITES
+from foresight.types import Mosaic, Tiles
 
 NOOP, UP, DOWN, LEFT, RIGHT = range(5)
 CODES = len(COLOURS)
 LEVEL_SALT = 0x5BD1E995  # of the word that chooses a level within its set; another chooses the set
-VIEWS = ("sprites", "pixels", "planes")
+VIEWS = {
+    "sprites": Tiles(SPRITES),
+    "pixels": Tiles(COLOURS[:, None, None]),
+    "planes": Tiles(255 * np.eye(CODES, dtype=np.uint8)[:, None, None]),
+}
 
 # One bit for each inner cell, row by row: a tuple of uint32 scalars rather than an array of them, so that `vmap`
 # makes one long vector of each word (measured: twice as fast on a CPU as [B, words]).
@@ -86,6 +90,11 @@ class Sokoban(Env):
         if self.view == "sprites":
             return SIDE * self.height, SIDE * self.width, 3
         return self.height, self.width, 3 if self.view == "pixels" else CODES
+
+    @property
+    def tiles(self) -> Tiles:
+        """The seven cells in the chosen view."""
+        return VIEWS[self.view]
 
     @property
     def level_count(self) -> int:
@@ -155,12 +164,7 @@ class Sokoban(Env):
 
     def paint(self, observation: Array) -> Array:
         """The board as seen in the chosen view, uint8 [H, W, C]."""
-        if self.view == "planes":
-            return 255 * jax.nn.one_hot(observation, CODES, dtype=jnp.uint8)
-        if self.view == "pixels":
-            return jnp.asarray(COLOURS)[observation]
-        sprites = jnp.asarray(SPRITES)[observation]  # [H, W, 8, 8, 3]
-        return sprites.transpose(0, 2, 1, 3, 4).reshape(self.picture_shape)
+        return Mosaic(observation, self.tiles).paint()
 
 
 def make(

@@ -34,18 +34,39 @@ class Weights(NamedTuple):
     output: Array  # h_0
 
 
-class State(NamedTuple):
-    """Memory between time-steps."""
+class Packed(NamedTuple):
+    """The weights as the forward functions of the kernel read them."""
 
+    on_outputs: Array  # bfloat16 [D, 36, 2, 2, 64, 8], `tiles_forward`
+    on_pooled: Array  # bfloat16 [D, 2 F, G], columns interleaved
     cell: Array  # float32 [D, H, W, F]
     output: Array  # bfloat16 [D, H, W, F]
 
 
-def unroll_core(stack: Stack, memory: Memory, input_preactivations: Array, is_first: Array) -> tuple[Memory, Array]:
-    """T time-steps: the last memory and h_D [T, H, W, F], from `input_preactivations` [T, H, W, D, G]."""
-    state = State(jnp.stack([m.cell for m in memory]), jnp.stack([m.output for m in memory]))
-    top, last = unroll(stack.ticks, weights_of(stack), state, input_preactivations, is_first)
-    return tuple(CellAndOutput(*module) for module in zip(last.cell, last.output, strict=True)), top
+class Ready(NamedTuple):
+    """All that is made of the weights alone, once for many time-steps."""
+
+    core: Packed
+    input_preactivation: Array  # `push_matrix`
+
+
+def prepare(stack: Stack, dtype: jnp.dtype) -> Ready:
+    """What acting needs of the weights."""
+    return Ready(pack(weights_of(stack)), push_matrix(stack, dtype))
+
+
+def unroll_core(
+    stack: Stack, ready: Ready | None, memory: Memory, input_preactivations: Array, is_first: Array
+) -> tuple[Memory, Array]:
+    """T time-steps: the last memory and h_D [T, H, W, F], from `input_preactivations` [T, H, W, D, G].
+
+    With `ready` the weights are not packed again, and there is no derivative.
+    """
+    if ready is None:
+        top, last = unroll(stack.ticks, weights_of(stack), memory, input_preactivations, is_first)
+    else:
+        top, last = infer(stack.ticks, ready.core, memory, input_preactivations, is_first)
+    return last, top
 
 
 def weights_of(stack: Stack) -> Weights:
@@ -65,14 +86,18 @@ def weights_of(stack: Stack) -> Weights:
     )
 
 
-def input_preactivation(stack: Stack, encoded: Array) -> Array:
+def input_preactivation(encoded: Array, matrix: Array) -> Array:
     """What i_t [H, W, F] adds to every module's pre-activations, [H, W, D, G], columns interleaved."""
     height, width, _ = encoded.shape
     same = jnp.concatenate([windows(blocks(boundary_map(height, width), 1, 3), 3), jnp.ones((height, width, 1))], -1)
     same = jnp.pad(same, ((0, 0), (0, 0), (0, SAME_ROWS - same.shape[-1]))).astype(encoded.dtype)
     seen = jnp.concatenate([windows(blocks(encoded, 1, 3), 3), same], axis=-1)
-    matrix = jnp.concatenate([interleave(rows_of_push(module)) for module in stack.modules], axis=-1)
-    return (seen @ matrix.astype(encoded.dtype)).reshape(height, width, len(stack.modules), WIDTH)
+    return (seen @ matrix).reshape(height, width, -1, WIDTH)
+
+
+def push_matrix(stack: Stack, dtype: jnp.dtype) -> Array:
+    """The weights by which `input_preactivation` multiplies, of all modules side by side: [9 F + 16, D G]."""
+    return jnp.concatenate([interleave(rows_of_push(module)) for module in stack.modules], axis=-1).astype(dtype)
 
 
 def rows_of_push(module: Module) -> Array:
@@ -142,14 +167,20 @@ def results(inputs: Array, depth: int) -> list[jax.ShapeDtypeStruct]:
     ]
 
 
-def arguments(weights: Weights, memory: State, inputs: Array, is_first: Array) -> tuple[Array, ...]:
-    """What the forward functions take."""
+def pack(weights: Weights) -> Packed:
+    """The weights in the kernel's order and precision."""
     kernel = weights.on_outputs
-    return (
+    return Packed(
         tiles_forward(kernel),
         batched_like(interleave(weights.on_pooled).astype(jnp.bfloat16), kernel),
         batched_like(weights.cell, kernel),
         batched_like(weights.output.astype(jnp.bfloat16), kernel),
+    )
+
+
+def per_trajectory(memory: CellAndOutput, inputs: Array, is_first: Array) -> tuple[Array, ...]:
+    """What the forward functions take besides weights."""
+    return (
         batched_like(memory.cell, inputs),
         batched_like(memory.output, inputs),
         inputs,
@@ -157,15 +188,25 @@ def arguments(weights: Weights, memory: State, inputs: Array, is_first: Array) -
     )
 
 
+def infer(
+    ticks: int, packed: Packed, memory: CellAndOutput, inputs: Array, is_first: Array
+) -> tuple[Array, CellAndOutput]:
+    """`unroll`, of weights that are packed already."""
+    shapes = results(inputs, packed.cell.shape[0])
+    given = (*packed, *per_trajectory(memory, inputs, is_first))
+    top, cell, output = call("infer", shapes, ticks, inputs.shape[1:3], *given)
+    return top, CellAndOutput(cell, output)
+
+
 @partial(jax.custom_vjp, nondiff_argnums=(0,))
-def unroll(ticks: int, weights: Weights, memory: State, inputs: Array, is_first: Array) -> tuple[Array, State]:
+def unroll(
+    ticks: int, weights: Weights, memory: CellAndOutput, inputs: Array, is_first: Array
+) -> tuple[Array, CellAndOutput]:
     """The top module's output [T, H, W, F] and the last state.
 
     `inputs` [T, H, W, D, G] bfloat16 is what the observation adds to the pre-activations, columns interleaved.
     """
-    shapes = results(inputs, weights.cell.shape[0])
-    top, cell, output = call("infer", shapes, ticks, inputs.shape[1:3], *arguments(weights, memory, inputs, is_first))
-    return top, State(cell, output)
+    return infer(ticks, pack(weights), memory, inputs, is_first)
 
 
 class Saved(NamedTuple):
@@ -181,8 +222,8 @@ class Saved(NamedTuple):
 
 
 def unroll_and_save(
-    ticks: int, weights: Weights, memory: State, inputs: Array, is_first: Array
-) -> tuple[tuple[Array, State], Saved]:
+    ticks: int, weights: Weights, memory: CellAndOutput, inputs: Array, is_first: Array
+) -> tuple[tuple[Array, CellAndOutput], Saved]:
     """`unroll`, with what its derivative needs."""
     time, height, width, depth, _ = inputs.shape
     cut = strips((height, width))
@@ -194,12 +235,13 @@ def unroll_and_save(
         jax.ShapeDtypeStruct((cut, time, ticks + 1, depth, OWNED[1]), jnp.uint32),
         jax.ShapeDtypeStruct((time, ticks + 1, depth, 2 * CHANNELS), jnp.float32),
     ]
-    made = call("forward", shapes, ticks, (height, width), *arguments(weights, memory, inputs, is_first))
+    given = (*pack(weights), *per_trajectory(memory, inputs, is_first))
+    made = call("forward", shapes, ticks, (height, width), *given)
     top, cell, output, gates, cells, outputs, peaks, pooled = made
-    return (top, State(cell, output)), Saved(weights, gates, cells, peaks, pooled, outputs, is_first)
+    return (top, CellAndOutput(cell, output)), Saved(weights, gates, cells, peaks, pooled, outputs, is_first)
 
 
-def unroll_backwards(ticks: int, saved: Saved, gradient: tuple[Array, State]) -> tuple:
+def unroll_backwards(ticks: int, saved: Saved, gradient: tuple[Array, CellAndOutput]) -> tuple:
     """From gradients of the results to those of weights, memory and inputs."""
     d_top, d_last = gradient
     weights = saved.weights
@@ -234,7 +276,7 @@ def unroll_backwards(ticks: int, saved: Saved, gradient: tuple[Array, State]) ->
         cell=d_initial_cell,
         output=d_initial_output,
     )
-    return d_weights, State(d_cell, d_output.astype(jnp.bfloat16)), d_inputs, None
+    return d_weights, CellAndOutput(d_cell, d_output.astype(jnp.bfloat16)), d_inputs, None
 
 
 unroll.defvjp(unroll_and_save, unroll_backwards)

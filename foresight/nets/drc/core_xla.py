@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from foresight.nets.drc.stack import Module, Stack, pooled, side_by_side
+from foresight.nets.drc.stack import Module, Stack, States, pooled, side_by_side, stacked
 from foresight.nets.net import reset_where
 from foresight.types import Memory
 
@@ -33,18 +33,19 @@ def unroll_core(
 
     `initial` is in float32: so is its gradient then, which is added up over all trajectories.
     """
-    frozen = lax.stop_gradient(stack)
-    tape = forward(*lax.stop_gradient((stack, memory, like(memory, initial), input_preactivations)), is_first)
+    frozen, states, initial = lax.stop_gradient(stack), stack.apart(memory), stack.apart(initial)
+    tape = forward(*lax.stop_gradient((stack, states, like(states, initial), input_preactivations)), is_first)
     echoes = tuple(parameter_tangent(module, *seen_on(tape, stack, d)) for d, module in enumerate(stack.modules))
-    return backward(frozen, tape, echoes, input_preactivations, memory, initial, is_first)
+    last, core_output = backward(frozen, tape, echoes, input_preactivations, states, initial, is_first)
+    return stacked(last), core_output
 
 
 def forward(
-    stack: Stack, memory: Memory, initial: Memory, input_preactivations: tuple[Array, ...], is_first: Array
+    stack: Stack, memory: States, initial: States, input_preactivations: tuple[Array, ...], is_first: Array
 ) -> Tape:
     """The forward pass."""
 
-    def time_step(memory: Memory, now: tuple[tuple[Array, ...], Array]) -> tuple[Memory, Tape]:
+    def time_step(memory: States, now: tuple[tuple[Array, ...], Array]) -> tuple[States, Tape]:
         input_preactivations, start = now
         states, preactivations = [reset_where(start, initial, memory)], []
         for _ in range(stack.ticks):
@@ -93,29 +94,29 @@ def backward(
     tape: Tape,
     echoes: tuple[Array, ...],
     input_preactivations: tuple[Array, ...],
-    memory: Memory,
-    initial: Memory,
+    memory: States,
+    initial: States,
     is_first: Array,
-) -> tuple[Memory, Array]:
+) -> tuple[States, Array]:
     """The last memory and h_D [T, H, W, F], read off the tape."""
     del stack, echoes, input_preactivations, memory, initial, is_first
     return jax.tree.map(lambda states: states[-1, -1], tape.states), tape.states[-1].output[:, -1]
 
 
 def replay_forward(
-    stack: Stack, tape: Tape, echoes: Any, input_preactivations: Any, memory: Memory, initial: Memory, is_first: Array
+    stack: Stack, tape: Tape, echoes: Any, input_preactivations: Any, memory: States, initial: States, is_first: Array
 ):
     """`replay`, and what its gradient needs."""
     return backward(stack, tape, echoes, input_preactivations, memory, initial, is_first), (stack, tape, is_first)
 
 
-def replay_backward(kept: tuple[Stack, Tape, Array], gradients: tuple[Memory, Array]) -> tuple:
+def replay_backward(kept: tuple[Stack, Tape, Array], gradients: tuple[States, Array]) -> tuple:
     """The gradients of `replay`'s arguments."""
     stack, tape, is_first = kept
     last, core_output = gradients
     zeros = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, jnp.float32), last)
 
-    def time_step(carry: tuple[Memory, Memory], now: tuple) -> tuple[tuple[Memory, Memory], tuple[Array, ...]]:
+    def time_step(carry: tuple[States, States], now: tuple) -> tuple[tuple[States, States], tuple[Array, ...]]:
         memory, initial = carry
         tape, core_output, start = now
         memory = (*memory[:-1], add_output(memory[-1], core_output))
@@ -136,8 +137,8 @@ backward.defvjp(replay_forward, replay_backward)
 
 
 def tick_back(
-    stack: Stack, before: Memory, preactivations: tuple[Array, ...], after: Memory
-) -> tuple[Memory, tuple[Array, ...]]:
+    stack: Stack, before: States, preactivations: tuple[Array, ...], after: States
+) -> tuple[States, tuple[Array, ...]]:
     """One tick in reverse: from the gradient of the states after it, those of the states before it (`before` are
     the states themselves) and of the pre-activations."""
     after, result, of_preactivations = list(after), list(after), list(preactivations)
@@ -168,8 +169,3 @@ def add_output(state: Any, more: Array) -> Any:
 def like(states: Any, gradients: Any) -> Any:
     """States or gradients in the dtypes of `states`."""
     return jax.tree.map(lambda state, gradient: gradient.astype(state.dtype), states, gradients)
-
-
-def stacked(trees: list[Any]) -> Any:
-    """One tree with a new first axis."""
-    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *trees)

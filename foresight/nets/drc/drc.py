@@ -1,6 +1,6 @@
 """DRC(D, N), the Deep Repeated ConvLSTM: a stack of D memory modules, passed N times in every time-step."""
 
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
@@ -11,12 +11,12 @@ from foresight.nets.drc import build as kernel
 from foresight.nets.drc import core_cuda as fused
 from foresight.nets.drc.core_xla import unroll_core
 from foresight.nets.drc.memories import ConvLSTM, memory_module
-from foresight.nets.drc.stack import Stack, stack_of
-from foresight.nets.encoders import ENCODERS, Encoder, centre, plan_for
+from foresight.nets.drc.stack import Stack, stack_of, stacked
+from foresight.nets.encoders import ENCODERS, Encoder, plan_for
 from foresight.nets.heads import Head
 from foresight.nets.layers import at_least_one, compute_dtype
 from foresight.nets.net import Net
-from foresight.types import Memory
+from foresight.types import Memory, Picture, Tiles
 
 
 class Seen(NamedTuple):
@@ -31,6 +31,8 @@ class Seen(NamedTuple):
 class DRC(Net):
     """The paper's agent. Pool-and-inject goes straight into the gates: the parameter table counts it so."""
 
+    takes_tiles: ClassVar[bool] = True
+
     encoder: Encoder
     stack: Stack
     head: Head
@@ -38,6 +40,7 @@ class DRC(Net):
     reset_every_step: bool = eqx.field(static=True)
     dtype: str = eqx.field(static=True)
     backend: str = eqx.field(static=True)
+    ready: fused.Ready | None  # what the kernel needs of the weights; only where `prepared` has made it
 
     def __init__(
         self,
@@ -84,6 +87,7 @@ class DRC(Net):
         self.reset_every_step = reset_every_step
         self.dtype = dtype
         self.backend = kernel.known(backend)
+        self.ready = None
 
     @property
     def fused(self) -> bool:
@@ -93,33 +97,49 @@ class DRC(Net):
         covered = isinstance(first, ConvLSTM) and features == kernel.CHANNELS and self.dtype == "bfloat16"
         return kernel.chosen(self.backend, (height, width), len(self.stack.modules), covered)
 
+    def prepared(self, tiles: Tiles | None) -> "DRC":
+        """The same network with what is made of the encoder's weights alone, and of the kernel's if that runs."""
+        dtype = compute_dtype(self.dtype)
+        net = eqx.tree_at(lambda net: net.encoder, self, self.encoder.prepared(tiles, dtype))
+        if not self.fused:
+            return net
+        ready = fused.prepare(self.stack, dtype)
+        return eqx.tree_at(lambda net: net.ready, net, ready, is_leaf=lambda leaf: leaf is None)
+
     def initial_memory(self) -> Memory:
         """s_0, learned."""
         return self.stack.initial(compute_dtype(self.dtype))
 
-    def encode(self, picture: Array) -> Seen:
+    def encode(self, picture: Picture) -> Seen:
         """i_t = e(x_t), and what it adds to every module's pre-activations."""
-        encoded = self.encoder(centre(picture, compute_dtype(self.dtype)))
+        encoded = self.encoder.look(picture, compute_dtype(self.dtype))
         if self.fused:
-            return Seen(encoded, fused.input_preactivation(self.stack, encoded))
+            matrix = (
+                fused.push_matrix(self.stack, encoded.dtype) if self.ready is None else self.ready.input_preactivation
+            )
+            return Seen(encoded, fused.input_preactivation(encoded, matrix))
         return Seen(encoded, tuple(module.input_preactivation(encoded) for module in self.stack.modules))
 
     def core(self, memory: Memory, features: Seen) -> tuple[Memory, Array]:
         """s_t = g(s_{t-1}, i_t); tells o_t = h_D."""
         if self.fused:
-            memory, core_output = self.core_over_time(
-                memory, jax.tree.map(lambda x: x[None], features), jnp.zeros(1, bool)
-            )
-            return memory, core_output[0]
+            return self.core_after_reset(memory, features, jnp.zeros((), bool))
         memory = self.initial_memory() if self.reset_every_step else memory
-        memory = self.stack.step(memory, features.input_preactivations)
-        return memory, memory[-1].output
+        states = self.stack.step(self.stack.apart(memory), features.input_preactivations)
+        return stacked(states), states[-1].output
+
+    def core_after_reset(self, memory: Memory, features: Seen, is_first: Array) -> tuple[Memory, Array]:
+        """`core`, with a fresh memory where an episode starts; the kernel sees to that itself."""
+        if not self.fused:
+            return super().core_after_reset(memory, features, is_first)
+        memory, core_output = self.core_over_time(memory, jax.tree.map(lambda x: x[None], features), is_first[None])
+        return memory, core_output[0]
 
     def core_over_time(self, memory: Memory, features: Seen, is_first: Array) -> tuple[Memory, Array]:
         """`core` along the first axis of `features`, with a fresh memory where an episode starts."""
         is_first = is_first | self.reset_every_step
         if self.fused:
-            return fused.unroll_core(self.stack, memory, features.input_preactivations, is_first)
+            return fused.unroll_core(self.stack, self.ready, memory, features.input_preactivations, is_first)
         return unroll_core(
             self.stack, memory, self.stack.initial(jnp.dtype(jnp.float32)), features.input_preactivations, is_first
         )

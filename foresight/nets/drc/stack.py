@@ -12,6 +12,7 @@ from foresight.nets.layers import convolution, lecun_normal
 from foresight.types import Memory
 
 KERNEL = 3
+States = tuple[Any, ...]  # a state for each module, from the input upwards; between time-steps they are stacked
 
 
 class Module(eqx.Module):
@@ -93,25 +94,34 @@ class Stack(eqx.Module):
     top_down: bool = eqx.field(static=True)
 
     def initial(self, dtype: jnp.dtype) -> Memory:
-        """s_0, learned: the state of every module."""
-        return tuple(module.memory.initial(dtype) for module in self.modules)
+        """s_0, learned: the states of all modules, stacked."""
+        return stacked([module.memory.initial(dtype) for module in self.modules])
 
-    def step(self, memory: Memory, input_preactivations: tuple[Array, ...]) -> Memory:
+    def apart(self, memory: Memory) -> States:
+        """The modules' states, of those stacked."""
+        return tuple(jax.tree.map(lambda leaf, d=d: leaf[d], memory) for d in range(len(self.modules)))
+
+    def step(self, states: States, input_preactivations: tuple[Array, ...]) -> States:
         """s_t = f(f(... f(s_{t-1}, i_t) ..., i_t), i_t), N times."""
         for _ in range(self.ticks):
-            memory, _ = self.tick(memory, input_preactivations)
-        return memory
+            states, _ = self.tick(states, input_preactivations)
+        return states
 
-    def tick(self, memory: Memory, input_preactivations: tuple[Array, ...]) -> tuple[Memory, tuple[Array, ...]]:
+    def tick(self, before: States, input_preactivations: tuple[Array, ...]) -> tuple[States, tuple[Array, ...]]:
         """s^n = f(s^{n-1}, i_t), one pass up the stack; and every module's pre-activations."""
-        below = memory[-1].output if self.top_down else None  # h^n_0 = h^{n-1}_D
+        below = before[-1].output if self.top_down else None  # h^n_0 = h^{n-1}_D
         states, preactivations = [], []
-        for module, state, input_preactivation in zip(self.modules, memory, input_preactivations, strict=True):
+        for module, state, input_preactivation in zip(self.modules, before, input_preactivations, strict=True):
             recurrent = module.recurrent_preactivation(side_by_side(below, state.output), pooled(state.output))
             preactivations.append(input_preactivation.astype(jnp.float32) + recurrent)
             states.append(module.memory.next(preactivations[-1], state))
             below = states[-1].output
         return tuple(states), tuple(preactivations)
+
+
+def stacked(trees: list[Any]) -> Any:
+    """One tree with a new first axis."""
+    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *trees)
 
 
 def side_by_side(below: Array | None, own: Array) -> Array:

@@ -17,7 +17,7 @@ from foresight.nets.encoders import Plan, centre, plan_for
 from foresight.nets.i2a.model import REWARD_BINS, EnvironmentModel, FrameProcessing, RolloutPolicy, reward_bin
 from foresight.nets.layers import Linear, at_least_one, compute_dtype
 from foresight.nets.net import FeedForward
-from foresight.types import Trajectory
+from foresight.types import Picture, Trajectory, painted
 
 # Pixels that one position of the board is wide: Sokoban's sprites, the stride of Gridworld's encoder, and what divides
 # Atari's screen; one elsewhere.
@@ -117,11 +117,12 @@ class I2A(FeedForward):
         self.steps = steps
         self.dtype = dtype
 
-    def encode(self, picture: Array) -> Array:
+    def encode(self, picture: Picture) -> Array:
         """The model-free features and the codes of all rollouts, float32 [features + A * units]."""
         frame = centre(picture, compute_dtype(self.dtype))
         # What is imagined is input to the agent, not a way for its loss to reach the model.
-        imagined = jax.lax.stop_gradient(self.imagine(frame, rollout_noise(picture, self.steps - 1, self.actions)))
+        noise = rollout_noise(picture, self.steps - 1, self.actions)
+        imagined = jax.lax.stop_gradient(self).imagine(frame, noise)  # so nothing is kept for a backward pass
         codes = jax.vmap(self.encode_rollout, in_axes=1)(imagined)
         return jnp.concatenate([self.model_free(frame), codes.reshape(-1)]).astype(jnp.float32)
 
@@ -158,8 +159,9 @@ class I2A(FeedForward):
         """Those of the one last layer."""
         return [self.head.weight]
 
-    def auxiliary_loss(self, pictures: Array, logits: Array, played: Trajectory) -> Array:
+    def auxiliary_loss(self, pictures: Picture, logits: Array, played: Trajectory) -> Array:
         """The model's loss on what really happened, and the rollout policy's for not acting as the agent does."""
+        pictures = jax.vmap(painted)(pictures)
         frames = jax.vmap(lambda picture: centre(picture, compute_dtype(self.dtype)))(pictures[:-1])
         forecast = jax.vmap(self.model)(frames, played.actions)
         same_episode = ~played.is_first[1:]  # otherwise the next picture is another episode's first

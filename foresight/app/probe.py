@@ -1,0 +1,167 @@
+"""`foresight probe`: how well an agent's plan can be read off its state."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import tyro
+from tyro.conf import FlagCreatePairsOff, Positional, arg
+
+from foresight.app.checks import check_count
+from foresight.app.progress import counting_bar
+from foresight.errors import ForesightError
+
+if TYPE_CHECKING:
+    from foresight.insight.study import Result
+    from foresight.runs.agents import Agent
+
+EXAMPLE = """Fit linear probes to an agent's state and score them on levels they were not fitted to.
+
+C_A is the direction in which the agent will next step onto a square, C_B the one in which a box will next be pushed
+off it. The baseline is the same probe on the observation alone.
+
+MODEL is a run folder, a checkpoint folder, a .safetensors file, or the name of a shipped agent.
+
+example: foresight probe drc33-100m --levels builtin/train --test-levels builtin/test --train 300 --test 100"""
+
+
+@dataclass(frozen=True)
+class ProbeOptions:
+    """Whose state is read, on which levels."""
+
+    model: Annotated[str, Positional, arg(metavar="MODEL")]
+    """whose weights"""
+    levels: str | None = None
+    """the set of levels to play (sokoban); without it the agent's usual ones"""
+    test_levels: str | None = None
+    """the set to score on; without it the levels of the same set that follow those fitted to"""
+    train: int = 300
+    """episodes to fit to"""
+    test: int = 100
+    """episodes to score on"""
+    kernels: str = "1,3"
+    """sides of the probes' kernels, odd numbers with commas between"""
+    epochs: int = 10
+    """passes over the boards"""
+    seed: int = 0
+    """of the order in which boards are seen"""
+    think: int = 0
+    """how often the agent looks before its first move"""
+    max_steps: int = 120
+    """steps after which an episode is cut"""
+    batch: int = 64
+    """levels played side by side"""
+    random: FlagCreatePairsOff[bool] = False
+    """read the state of a network with random weights that watches the agent play, to compare with"""
+    json: FlagCreatePairsOff[bool] = False
+    """print one JSON document: a list with a row for each concept, kernel and layer"""
+    out: Path | None = None
+    """write the probes to this file (.safetensors), for `foresight watch --plan`"""
+
+    def __post_init__(self) -> None:
+        for name in ("train", "test", "epochs", "cap", "batch"):
+            check_count(name, getattr(self, name))
+        for name in ("think", "seed"):
+            check_count(name, getattr(self, name), least=0)
+
+    @property
+    def sides(self) -> list[int]:
+        """The kernels to try."""
+        words = self.kernels.split(",")
+        if not all(word.strip().isdecimal() and int(word) % 2 for word in words):
+            raise ForesightError(f"--kernels {self.kernels}: expected odd numbers such as 1 or 1,3")
+        return [int(word) for word in words]
+
+
+def main(arguments: list[str]) -> None:
+    """Play, fit, score and report."""
+    options = tyro.cli(ProbeOptions, args=arguments, prog="foresight probe", description=EXAMPLE)
+    sides = options.sides
+    from foresight.insight.labels import concepts_of
+    from foresight.insight.probes import FitSettings
+    from foresight.insight.study import state_of, study
+    from foresight.runs.agents import load_agents
+
+    agent = load_agents(options.model, options.levels)[0]
+    other = load_agents(options.model, options.test_levels)[0] if options.test_levels else None
+    if agent.config.is_on_host:
+        raise ForesightError(f"{options.model} plays {agent.config.domain}, whose levels cannot be told apart")
+    concepts = concepts_of(agent.env.name)
+    training = played(agent, 0, options.train, options, "to fit to")
+    testing = played(other or agent, 0 if other else options.train, options.test, options, "to score on")
+    if options.random:
+        training, testing = (seen_by_random(agent, episodes, options) for episodes in (training, testing))
+    settings = FitSettings(epochs=options.epochs, seed=options.seed)
+    with counting_bar("probes", len(sides) * len(concepts) * training[0].activations[state_of(agent)].shape[2]) as show:
+        results = study(
+            agent.env.name, state_of(agent), training, testing, kernels=sides, settings=settings, on_progress=show
+        )
+    about = describe(agent, other, options)
+    report(results, about, options)
+    if options.out:
+        from foresight.runs.probe_files import write_probes
+
+        write_probes(options.out, [result.probe for result in results], about)
+
+
+def seen_by_random(agent: "Agent", episodes: list[Any], options: ProbeOptions) -> list[Any]:
+    """The same episodes with the state of a network that has random weights, and only watched them."""
+    import jax
+
+    from foresight.insight.records import Keep
+    from foresight.insight.retracing import retrace
+    from foresight.insight.study import state_of
+    from foresight.runs.agents import for_this_device
+    from foresight.runs.build import build_net
+
+    net = build_net(for_this_device(agent.config), agent.env, jax.random.key(options.seed))
+    keep = Keep((state_of(agent),), ticks=(-1,), dtype="float16")
+    with counting_bar("episodes watched", len(episodes)) as show:
+        return retrace(agent._replace(net=net), episodes, keep, options.batch, show)
+
+
+def played(agent: "Agent", first: int, count: int, options: ProbeOptions, what: str) -> list[Any]:
+    """Episodes of `count` levels from number `first` on, with the state kept."""
+    import numpy as np
+
+    from foresight.insight.study import observed
+
+    there = agent.env.level_count
+    if there is not None and first + count > there:
+        raise ForesightError(f"{first + count} levels are asked for (--train, --test), and there are {there}")
+    with counting_bar(f"episodes {what}", count) as show:
+        numbers = np.arange(first, first + count)
+        return observed(
+            agent, numbers, think=options.think, max_steps=options.max_steps, batch=options.batch, on_progress=show
+        )
+
+
+def describe(agent: "Agent", other: "Agent | None", options: ProbeOptions) -> dict[str, Any]:
+    """Who was probed on what, in plain values."""
+    return {
+        "model": agent.source.name,
+        "weights": "random" if options.random else "trained",
+        "domain": agent.env.name,
+        "set": agent.levels,
+        "test_set": (other or agent).levels,
+        "train_episodes": options.train,
+        "test_episodes": options.test,
+        "think": options.think,
+        "epochs": options.epochs,
+        "seed": options.seed,
+    }
+
+
+def report(results: list["Result"], about: dict[str, Any], options: ProbeOptions) -> None:
+    """Print the scores as a table or as JSON."""
+    rows = [about | result.as_json() for result in results]
+    if options.json:
+        print(json.dumps(rows, indent=1), flush=True)
+        return
+    print(f"{'concept':<8} {'layer':>5} {'kernel':>6} {'macro F1':>9}  {'95 % interval':<13} {'baseline':>8}")
+    for row in rows:
+        low, high = row["ci95"]
+        kernel, interval = f"{row['kernel']}x{row['kernel']}", f"{low:.3f} - {high:.3f}"
+        who = f"{row['concept']:<8} {row['layer']:>5} {kernel:>6}"
+        print(f"{who} {row['macro_f1']:>9.3f}  {interval:<13} {row['baseline']:>8.3f}")

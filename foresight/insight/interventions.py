@@ -1,0 +1,118 @@
+"""Change an agent's mind: write another plan into its state, and see whether it acts on it."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from scipy.stats import binomtest
+
+from foresight.envs.sokoban.rules import make
+from foresight.errors import ForesightError
+from foresight.insight.edits import Edit
+from foresight.insight.labels import NEVER, STRAIGHT, agent_places
+from foresight.insight.playing import play
+from foresight.insight.probes import Probe
+from foresight.insight.records import Agent, Episode, Player
+from foresight.insight.routes import RouteLevel, Square
+from foresight.levels import LevelSet
+from foresight.levels.cells import BOX, BOX_ON_TARGET
+
+CAP = 115  # moves within which a level must be solved
+CONCEPT_OF = {"agent": "C_A", "box": "C_B"}
+
+
+class Outcome(NamedTuple):
+    """How often a level was solved along the long way."""
+
+    levels: int
+    successes: int
+    solved: int  # by whatever way
+
+    @property
+    def percent(self) -> float:
+        """Successes of a hundred."""
+        return 100 * self.successes / self.levels
+
+    @property
+    def ci95(self) -> tuple[float, float]:
+        """Wilson's interval of that percentage."""
+        interval = binomtest(self.successes, self.levels).proportion_ci(method="wilson")
+        return 100 * float(interval.low), 100 * float(interval.high)
+
+
+def intervene(
+    agent: Agent,
+    levels: Sequence[RouteLevel],
+    probe: Probe,
+    strength: float,
+    *,
+    random_seed: int | None = None,
+    directed: int = 1,
+    max_steps: int = CAP,
+    batch: int = 64,
+) -> Outcome:
+    """Play levels with the long way written into the layer that the probe reads; with `random_seed`, noise instead."""
+    for level in levels:
+        if CONCEPT_OF[level.mover] != probe.concept:
+            raise ForesightError(f"a probe of {probe.concept} cannot speak of ways of the {level.mover}")
+    vectors = vectors_of(probe, random_seed)
+    edits = [[route_edit(level, probe, strength * vectors, directed)] for level in levels]
+    player = Player(agent.net, make(level_set(levels), view=agent.env.view))
+    episodes = play(player, np.arange(len(levels)), edits=edits, max_steps=max_steps, batch=batch)
+    return outcome_of(levels, episodes)
+
+
+def level_set(levels: Sequence[RouteLevel]) -> LevelSet:
+    """The boards as a set to play."""
+    return LevelSet.from_cells(np.stack([level.cells for level in levels]), "routes", "foresight.insight.routes")
+
+
+def vectors_of(probe: Probe, random_seed: int | None = None) -> np.ndarray:
+    """The vectors of all classes, [K, C]; or random ones of the same lengths."""
+    vectors = np.stack([probe.vector(kind) for kind in range(probe.classes)])
+    if random_seed is None:
+        return vectors
+    noise = np.random.default_rng(random_seed).standard_normal(vectors.shape).astype(np.float32)
+    return noise * np.linalg.norm(vectors, axis=1, keepdims=True) / np.linalg.norm(noise, axis=1, keepdims=True)
+
+
+def route_edit(level: RouteLevel, probe: Probe, vectors: np.ndarray, directed: int = 1) -> Edit:
+    """ "Never" along the short way, and directions on the first `directed` squares of the long one."""
+    aimed = directions_on(level, directed)
+    avoided = [square for square in level.short[:-1] if square not in aimed]
+    squares = avoided + list(aimed)
+    value = np.stack([vectors[NEVER]] * len(avoided) + [vectors[kind] for kind in aimed.values()])
+    return Edit("add", value, of=probe.of, squares=squares, depths=[probe.layer])
+
+
+def directions_on(level: RouteLevel, count: int) -> dict[Square, int]:
+    """The class of each of the first squares of the long way: the move onto it, or for a box the move off it."""
+    squares = (level.start, *level.long)
+    moves = [(after[0] - before[0], after[1] - before[1]) for before, after in pairwise(squares)]
+    places = squares[1:] if level.mover == "agent" else squares[:-1]
+    return dict(zip(places[:count], [STRAIGHT[move] for move in moves[:count]], strict=True))
+
+
+def outcome_of(levels: Sequence[RouteLevel], episodes: Sequence[Episode]) -> Outcome:
+    """How many were solved, and how many by the long way."""
+    by_long_way = [e.solved and took_long_way(level, e) for level, e in zip(levels, episodes, strict=True)]
+    return Outcome(len(levels), int(sum(by_long_way)), sum(episode.solved for episode in episodes))
+
+
+def took_long_way(level: RouteLevel, episode: Episode) -> bool:
+    """Whether the mover reached the end of the ways without a step on a square of the short one alone."""
+    visited = visited_squares(level, episode)
+    end, only_short = level.short[-1], set(level.short[:-1]) - set(level.long)
+    before = visited[: visited.index(end)] if end in visited else visited
+    return end in visited and not only_short & set(before)
+
+
+def visited_squares(level: RouteLevel, episode: Episode) -> list[Square]:
+    """Where the mover went, one square a time-step; a box is where it has just been pushed to."""
+    if level.mover == "agent":
+        rows, columns = agent_places("sokoban", episode.observations)
+        return list(zip(rows.tolist(), columns.tolist(), strict=True))
+    boxes = np.isin(episode.observations, (BOX, BOX_ON_TARGET))
+    arrived = np.argwhere(~boxes[:-1] & boxes[1:])
+    return [(int(row), int(column)) for _, row, column in arrived]

@@ -1,0 +1,229 @@
+"""Play levels with a network laid open: what was done, what was in it, and with edits of its state on the way."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from foresight.envs.env import Env
+from foresight.errors import ForesightError
+from foresight.evaluation.solve import power_of_two_above, step_keys
+from foresight.insight.edits import Edit, Program, change_of, compile_each, compile_edits
+from foresight.insight.inside import Change, look, shape_of
+from foresight.insight.records import THINKING, Agent, Episode, Keep
+from foresight.nets.net import Net
+from foresight.types import Memory, State
+
+STRETCH = 8  # time-steps between two assignments of levels
+
+Edits = Sequence[Edit] | Sequence[Sequence[Edit]] | Change | None  # for all levels, for each level, or a function
+
+
+class Slots(NamedTuple):
+    """Levels being played side by side, [B, ...] each; a slot without a level is at position N."""
+
+    position: Array  # int32, in the list of levels
+    number: Array  # int32, what `env.reset_to` calls that level
+    state: State
+    memory: Memory
+    time: Array  # int32, time-steps so far
+
+
+class Row(NamedTuple):
+    """One time-step of a slot, as it is kept."""
+
+    observation: Array
+    following: Array  # the observation after the step
+    action: Array
+    logits: Array
+    value: Array
+    reward: Array
+    solved: Array
+    ended: Array
+    activations: dict[str, Array]
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How levels are played: as in `evaluation.solve`, greedily."""
+
+    max_steps: int = 120  # moves after which a level has failed
+    keep: Keep = field(default_factory=Keep)
+    change: Change | None = None  # edits given as a function
+
+
+def play(
+    agent: Agent,
+    levels: Sequence[int] | np.ndarray,
+    *,
+    edits: Edits = None,
+    think: int = 0,
+    keep: Keep = Keep(),
+    max_steps: int = 120,
+    batch: int = 64,
+    seed: int = 0,
+) -> list[Episode]:
+    """Play each level once, greedily, after `think` looks at the first picture; episodes in the order of `levels`."""
+    rules = Rules(max_steps, keep)
+    episodes = dict(play_as_they_end(agent, levels, edits=edits, think=think, rules=rules, batch=batch, seed=seed))
+    return [episodes[position] for position in range(len(levels))]
+
+
+def play_as_they_end(
+    agent: Agent,
+    levels: Sequence[int] | np.ndarray,
+    *,
+    edits: Edits = None,
+    think: int = 0,
+    rules: Rules = Rules(),
+    batch: int = 64,
+    seed: int = 0,
+) -> Iterator[tuple[int, Episode]]:
+    """Positions in `levels` and their episodes, in the order in which they end."""
+    numbers, count, assigned = np.asarray(levels, np.int32), len(levels), 0
+    programs, rules = prepare(agent.net, edits, count, rules)
+    fixed = (agent.env, agent.net, programs, jnp.asarray(think, jnp.int32), jax.random.key(seed))
+    size = min(batch, power_of_two_above(count))
+    slots, unfinished = empty_slots(agent.env, agent.net, size, count), defaultdict(list)
+    while True:
+        slots, assigned = fill_slots(agent, numbers, slots, assigned)
+        slots = slots if assigned < count else compact(slots, count)
+        positions = np.asarray(slots.position)
+        if not np.any(positions < count):
+            return
+        slots, rows = play_stretch(fixed, slots, rules, count)
+        for position, stretch, is_over in cut_rows(jax.tree.map(np.asarray, rows), positions, count):
+            unfinished[position].append(stretch)
+            if is_over:
+                yield position, episode_of(int(numbers[position]), unfinished.pop(position), rules.keep)
+
+
+def fill_slots(agent: Agent, numbers: np.ndarray, slots: Slots, assigned: int) -> tuple[Slots, int]:
+    """Levels for the slots without one, as far as there are any left; and how many have been assigned."""
+    count = len(numbers)
+    free = np.flatnonzero(np.asarray(slots.position) == count)[: count - assigned]
+    if not len(free):
+        return slots, assigned
+    fresh = np.full(len(slots.position), count, np.int32)
+    fresh[free] = np.arange(assigned, assigned + len(free))
+    slots = assign(agent.env, agent.net, jnp.asarray(numbers), slots, jnp.asarray(fresh))
+    return slots, assigned + len(free)
+
+
+def compact(slots: Slots, count: int) -> Slots:
+    """As few slots as hold the levels still being played, where that is half of them or fewer."""
+    positions = np.asarray(slots.position)
+    busy = np.flatnonzero(positions < count)
+    if len(busy) > len(positions) // 2:
+        return slots
+    chosen = np.concatenate([busy, np.flatnonzero(positions == count)])[: power_of_two_above(len(busy))]
+    return jax.tree.map(lambda x: x[chosen], slots)
+
+
+def cut_rows(rows: Row, positions: np.ndarray, count: int) -> Iterator[tuple[int, Row, bool]]:
+    """For each slot with a level: its position, its rows up to the episode's end, and whether that came."""
+    for slot in np.flatnonzero(positions < count):
+        ended = np.flatnonzero(rows.ended[:, slot])
+        length = int(ended[0]) + 1 if len(ended) else STRETCH
+        yield int(positions[slot]), jax.tree.map(lambda x: x[:length, slot].copy(), rows), bool(len(ended))  # noqa: B023
+
+
+def prepare(net: Net, edits: Edits, count: int, rules: Rules) -> tuple[Program | None, Rules]:
+    """Edits as programs, [1, ...] for all levels or one for each, or as the function they are."""
+    shape = shape_of(net)
+    if callable(edits):
+        return None, replace(rules, change=edits)
+    if edits and not isinstance(edits[0], Edit):
+        if len(edits) != count:
+            raise ForesightError(f"there are edits for {len(edits)} levels, and {count} levels are played")
+        return compile_each(shape, edits), rules
+    # No edits are a program too, the same as for one edit: so that one which does nothing changes not a single bit.
+    return jax.tree.map(lambda x: x[None], compile_edits(shape, edits or ())), rules
+
+
+@eqx.filter_jit
+def empty_slots(env: Env, net: Net, batch: int, count: int) -> Slots:
+    """Slots without a level."""
+    state = env.reset_to(jnp.zeros((), jnp.int32))
+    alike = partial(jax.tree.map, lambda x: jnp.broadcast_to(x, (batch, *x.shape)))
+    zeros = jnp.zeros(batch, jnp.int32)
+    return Slots(jnp.full(batch, count, jnp.int32), zeros, alike(state), alike(net.initial_memory()), zeros)
+
+
+@eqx.filter_jit
+def assign(env: Env, net: Net, numbers: Array, slots: Slots, fresh: Array) -> Slots:
+    """Give slot b the level at position `fresh[b]`, where that is one (fresh[b] < N)."""
+    is_new = fresh < len(numbers)
+    number = numbers[jnp.minimum(fresh, len(numbers) - 1)]
+    memory = jax.tree.map(lambda m, old: jnp.broadcast_to(m, old.shape), net.initial_memory(), slots.memory)
+    new = Slots(fresh, number, jax.vmap(env.reset_to)(number), memory, jnp.zeros_like(fresh))
+    return jax.tree.map(lambda ours, theirs: jax.vmap(jnp.where)(is_new, ours, theirs), new, slots)
+
+
+Fixed = tuple[Env, Net, Program | None, Array, Array]  # who plays what, edits, thinking steps, key
+
+
+@eqx.filter_jit
+def play_stretch(fixed: Fixed, slots: Slots, rules: Rules, count: int) -> tuple[Slots, Row]:
+    """`STRETCH` time-steps of every slot, and what they gave, [STRETCH, B, ...]."""
+
+    def next_step(slots: Slots, _: None) -> tuple[Slots, Row]:
+        return jax.vmap(partial(step_slot, fixed, rules, count))(slots)
+
+    return jax.lax.scan(next_step, slots, length=STRETCH)
+
+
+def step_slot(fixed: Fixed, rules: Rules, count: int, slot: Slots) -> tuple[Slots, Row]:
+    """One time-step of one slot: it looks and, unless it still thinks, moves."""
+    env, net, programs, think, key = fixed
+    observation = env.observe(slot.state)
+    change = change_at(programs, rules, slot.position)
+    seen = look(net, slot.memory, env.paint(observation), slot.time, change)
+    is_thinking, moves = slot.time < think, slot.time - think
+    action = jnp.argmax(seen.logits)
+    moved, transition = env.step(slot.state, action, step_keys(key, slot.number, moves)[1])
+    state = jax.tree.map(lambda old, new: jnp.where(is_thinking, old, new), slot.state, moved)
+    ended = ~is_thinking & (transition.terminated | (moves + 1 >= rules.max_steps))
+    row = Row(
+        observation=observation,
+        following=env.observe(state),
+        action=jnp.where(is_thinking, THINKING, action).astype(jnp.int8),
+        logits=seen.logits,
+        value=seen.value,
+        reward=jnp.where(is_thinking, jnp.float32(0), transition.reward),
+        solved=transition.solved & ~is_thinking,
+        ended=ended & (slot.position < count),
+        activations=rules.keep.of(seen.activations),
+    )
+    position = jnp.where(ended, count, slot.position)
+    return Slots(position, slot.number, state, seen.memory, slot.time + 1), row
+
+
+def change_at(programs: Program | None, rules: Rules, position: Array) -> Change:
+    """The edits of the level at a position."""
+    if programs is None:
+        return rules.change
+    same = programs.of.shape[0] == 1
+    return change_of(jax.tree.map(lambda x: x[0 if same else jnp.minimum(position, x.shape[0] - 1)], programs))
+
+
+def episode_of(level: int, stretches: list[Row], keep: Keep) -> Episode:
+    """The rows of one level, put together."""
+    rows = jax.tree.map(lambda *parts: np.concatenate(parts), *stretches)
+    return Episode(
+        level=level,
+        solved=bool(rows.solved[-1]),
+        observations=np.concatenate([rows.observation, rows.following[-1:]]),
+        actions=rows.action,
+        logits=rows.logits,
+        values=rows.value,
+        rewards=rows.reward,
+        activations={name: value[: keep.steps] for name, value in rows.activations.items()},
+    )

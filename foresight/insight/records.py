@@ -1,0 +1,83 @@
+"""What is kept of play: which activations, and an episode with them."""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from jax import Array
+
+from foresight.envs.env import Env
+from foresight.errors import ForesightError
+from foresight.insight.inside import NAMES, PER_STEP
+from foresight.nets.net import Net
+
+THINKING = -1  # in the place of an action, while the network looks and nothing moves
+
+
+class Agent(Protocol):
+    """Whatever has a network and the domain it plays."""
+
+    net: Net
+    env: Env
+
+
+class Player(NamedTuple):
+    """A network and a domain, where there is no trained agent that holds them."""
+
+    net: Net
+    env: Env
+
+
+@dataclass(frozen=True)
+class Keep:
+    """Which activations are kept; None stands for all ticks, depths or time-steps."""
+
+    names: tuple[str, ...] = ()
+    ticks: tuple[int, ...] | None = None  # -1 is the last one
+    depths: tuple[int, ...] | None = None
+    steps: int | None = None  # of the first time-steps of an episode only
+    dtype: str = "float32"  # or float16, half as large
+
+    def __post_init__(self) -> None:
+        for name in self.names:
+            if name not in NAMES:
+                raise ForesightError(f"no activation is called '{name}'; there are: {', '.join(NAMES)}")
+
+    def of(self, activations: dict[str, Array]) -> dict[str, Array]:
+        """The chosen ones."""
+        missing = [name for name in self.names if name not in activations]
+        if missing:
+            raise ForesightError(f"this network has no '{missing[0]}'; there are: {', '.join(activations)}")
+        return {name: self.cut(name, activations[name]).astype(self.dtype) for name in self.names}
+
+    def cut(self, name: str, value: Array) -> Array:
+        """One activation at the chosen ticks and depths."""
+        if name in PER_STEP:
+            return value
+        ticks = list(range(value.shape[0]) if self.ticks is None else self.ticks)
+        depths = list(range(value.shape[1]) if self.depths is None else self.depths)
+        return value[np.array(ticks)][:, np.array(depths)]
+
+
+@dataclass(frozen=True)
+class Episode:
+    """One level as it was played: T time-steps, the thinking steps first."""
+
+    level: int
+    solved: bool
+    observations: np.ndarray  # uint8 [T + 1, ...], compact; what was seen at each time-step, and what came last
+    actions: np.ndarray  # int8 [T], THINKING where nothing was done
+    logits: np.ndarray  # float32 [T, A]
+    values: np.ndarray  # float32 [T]
+    rewards: np.ndarray  # float32 [T]
+    activations: dict[str, np.ndarray] = field(default_factory=dict)  # by name, [T or fewer, N, D, ...]
+
+    @property
+    def steps(self) -> int:
+        """Moves made, which is time-steps without thinking."""
+        return int(np.sum(self.actions != THINKING))
+
+    @property
+    def score(self) -> float:
+        """The undiscounted sum of rewards."""
+        return float(np.sum(self.rewards))

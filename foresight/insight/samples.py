@@ -1,0 +1,56 @@
+"""Boards with what a network held while it saw them, and what came to happen on each square: what probes learn from."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from foresight.errors import ForesightError
+from foresight.insight.labels import Concept, label
+from foresight.insight.records import Episode
+
+MARGINS = {"sokoban": 1}  # squares along the edge that are walls always and tell nothing; 0 elsewhere
+
+
+class Samples(NamedTuple):
+    """S boards of E episodes, one after the other."""
+
+    inputs: np.ndarray  # [S, D, H, W, C]: one activation at one tick
+    observations: np.ndarray  # uint8 [S, H', W'], compact; the board may be finer than the network's state
+    labels: dict[str, np.ndarray]  # uint8 [S, H', W'] by concept
+    episode: np.ndarray  # int32 [S]: which one a board is from
+
+    @property
+    def codes(self) -> int:
+        """How many cell codes the observations need."""
+        return int(self.observations.max()) + 1
+
+
+def samples_of(
+    domain: str, episodes: Sequence[Episode], concepts: Sequence[Concept], of: str = "c", tick: int = -1
+) -> Samples:
+    """The boards of episodes whose activation `of` was kept, at one of the kept ticks; only steps that were kept."""
+    lacking = [episode.level for episode in episodes if of not in episode.activations]
+    if lacking:
+        raise ForesightError(f"activation '{of}' of level {lacking[0]} was not kept; play with Keep(('{of}',))")
+    held = [episode.activations[of][:, tick] for episode in episodes]
+    if held[0].ndim != 5:
+        raise ForesightError("probes read squares, and this network's state has none")
+    lengths = [len(one) for one in held]
+    boards = [episode.observations for episode in episodes]
+    return Samples(
+        inputs=np.concatenate(held),
+        observations=np.concatenate([seen[:n] for seen, n in zip(boards, lengths, strict=True)]),
+        labels={
+            concept.name: np.concatenate(
+                [label(domain, seen, concept)[:n] for seen, n in zip(boards, lengths, strict=True)]
+            )
+            for concept in concepts
+        },
+        episode=np.repeat(np.arange(len(episodes), dtype=np.int32), lengths),
+    )
+
+
+def planes(observations: np.ndarray, codes: int) -> np.ndarray:
+    """Observations [S, H, W] as one plane a code, float16 [S, H, W, codes]: what the baseline reads."""
+    return (observations[..., None] == np.arange(codes, dtype=observations.dtype)).astype(np.float16)

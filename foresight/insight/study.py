@@ -1,0 +1,107 @@
+"""The study of one agent: play, fit probes at every layer, score them on other levels, with the baseline beside."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from foresight.insight.inside import shape_of
+from foresight.insight.labels import Concept, class_count, concepts_of
+from foresight.insight.playing import Rules, play_as_they_end
+from foresight.insight.probes import FitSettings, Probe, Score, fit, score
+from foresight.insight.records import Agent, Episode, Keep
+from foresight.insight.samples import MARGINS, Samples, planes, samples_of
+
+KERNELS = (1, 3)
+
+
+class Result(NamedTuple):
+    """A probe, how well it reads the state, and how well the same probe reads the observation alone."""
+
+    probe: Probe
+    score: Score
+    baseline: Score
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values, as `foresight probe --json` prints them."""
+        return {
+            "concept": self.probe.concept,
+            "layer": self.probe.layer + 1,
+            "kernel": self.probe.kernel,
+            "of": self.probe.of,
+            "macro_f1": round(self.score.macro_f1, 4),
+            "ci95": [round(x, 4) for x in self.score.ci95],
+            "baseline": round(self.baseline.macro_f1, 4),
+            "baseline_ci95": [round(x, 4) for x in self.baseline.ci95],
+            "f1": [round(x, 4) for x in self.score.f1],
+        }
+
+
+def observed(
+    agent: Agent,
+    levels: Sequence[int] | np.ndarray,
+    *,
+    think: int = 0,
+    keep: Keep | None = None,
+    max_steps: int = 120,
+    batch: int = 64,
+    on_progress: Callable[[int], None] = lambda finished: None,
+) -> list[Episode]:
+    """Episodes with the state after the last tick of every layer kept (c, or h where there is no c), in half size."""
+    keep = keep or Keep((state_of(agent),), ticks=(-1,), dtype="float16")
+    episodes = {}
+    for position, episode in play_as_they_end(agent, levels, think=think, rules=Rules(max_steps, keep), batch=batch):
+        episodes[position] = episode
+        on_progress(len(episodes))
+    return [episodes[position] for position in range(len(levels))]
+
+
+def state_of(agent: Agent) -> str:
+    """The activation that probes read: the cell state where there is one."""
+    return "c" if shape_of(agent.net).cells else "h"
+
+
+def study(
+    domain: str,
+    of: str,
+    training: Sequence[Episode],
+    testing: Sequence[Episode],
+    *,
+    concepts: Sequence[Concept] | None = None,
+    kernels: Sequence[int] = KERNELS,
+    settings: FitSettings = FitSettings(),
+    on_progress: Callable[[int], None] = lambda finished: None,
+) -> list[Result]:
+    """Probes for every concept, kernel and layer, fitted to some episodes and scored on others."""
+    concepts = concepts_of(domain) if concepts is None else concepts
+    seen, unseen = (samples_of(domain, episodes, concepts, of) for episodes in (training, testing))
+    results = []
+    for concept in concepts:
+        for kernel in kernels:
+            _, baseline = fit_and_score(domain, "observation", 0, seen, unseen, concept, kernel, settings)
+            for layer in range(seen.inputs.shape[1]):
+                probe, of_state = fit_and_score(domain, of, layer, seen, unseen, concept, kernel, settings)
+                results.append(Result(probe, of_state, baseline))
+                on_progress(len(results))
+    return results
+
+
+def fit_and_score(
+    domain: str,
+    of: str,
+    layer: int,
+    seen: Samples,
+    unseen: Samples,
+    concept: Concept,
+    kernel: int,
+    settings: FitSettings,
+) -> tuple[Probe, Score]:
+    """One probe, of one layer's state or of the observation."""
+    codes = max(seen.codes, unseen.codes)
+    inputs = [planes(s.observations, codes) if of == "observation" else s.inputs[:, layer] for s in (seen, unseen)]
+    labels = [s.labels[concept.name] for s in (seen, unseen)]
+    common = {"kernel": kernel, "classes": class_count(domain), "margin": MARGINS.get(domain, 0)}
+    probe = fit(inputs[0], labels[0], settings=settings, **common)
+    probe = replace(probe, concept=concept.name, of=of, layer=layer)
+    return probe, score(probe, inputs[1], labels[1], unseen.episode)

@@ -1,0 +1,79 @@
+import json
+
+import pytest
+
+from foresight.app.watch import CELL
+from foresight.levels import write_set
+from foresight.runs.agents import Agent, export_agent
+from foresight.runs.config import EnvSettings, NetSettings, RunConfig
+from tests.app.small_runs import status_of
+from tests.drawings import level_set
+from tests.insight.nets import BOARDS, small_drc, small_env
+from tests.render.test_draw import decoded
+
+SETTINGS = {"depth": 1, "ticks": 2, "features": 4}
+
+
+@pytest.fixture(scope="module")
+def agent(tmp_path_factory):
+    """The file of a small agent that was never trained, and its levels."""
+    folder = tmp_path_factory.mktemp("probe")
+    levels = str(folder / "drawn.levels")
+    write_set(level_set(*BOARDS), levels)
+    env = small_env()
+    net = small_drc(env, hidden=8, **SETTINGS)
+    config = RunConfig(
+        env=EnvSettings(levels=levels, env=("view=planes",)), net=NetSettings(**SETTINGS, net_set=("hidden=8",))
+    )
+    export_agent(Agent(net, env, config, 0, 1, folder), folder / "small.safetensors")
+    return str(folder / "small.safetensors"), levels
+
+
+def probe(agent, *words: str) -> int:
+    size = "--train 2 --test 1 --max-steps 4 --epochs 1 --batch 2 --kernels 1"
+    return status_of(["probe", agent[0], "--levels", agent[1], *size.split(), *words])
+
+
+def test_probe_reports_every_layer_concept_and_kernel_and_watch_draws_the_plan(agent, tmp_path, capsys):
+    probes, gif = str(tmp_path / "p.safetensors"), tmp_path / "plan.gif"
+    assert probe(agent, "--json", "--out", probes) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert [(row["concept"], row["layer"], row["kernel"]) for row in rows] == [("C_A", 1, 1), ("C_B", 1, 1)]
+    assert all(0 <= row["macro_f1"] <= 1 and 0 <= row["baseline"] <= 1 for row in rows)
+    assert (rows[0]["train_episodes"], rows[0]["weights"]) == (2, "trained")
+
+    words = ["watch", agent[0], "--levels", agent[1], "--index", "0", "--max-steps", "3", "--plan"]
+    assert status_of([*words, "--probes", probes, "--gif", str(gif)]) == 0
+    output = capsys.readouterr().out
+    assert output.count("# # # # # # # ") == 2 * 4  # the first and last row of four boards
+    assert "level 0: not solved in 3 steps" in output
+    assert len(decoded(gif.read_bytes())) == 3 * 2 + 1  # a frame for each tick, and the end
+    assert decoded(gif.read_bytes()).shape[1:3] == (6 * CELL, 7 * CELL)
+
+    inside = [
+        "insight",
+        agent[0],
+        "ticks",
+        "--levels",
+        agent[1],
+        *"--limit 1 --think 1 --max-steps 3 --batch 1".split(),
+    ]
+    assert status_of([*inside, "--probes", probes]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(row["concept"], row["tick"]) for row in rows] == [("C_A", 1), ("C_A", 2), ("C_B", 1), ("C_B", 2)]
+
+    assert status_of(words) == 2
+    assert "no probes come with" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--kernels", "2"], "--kernels 2: expected odd numbers"),
+        (["--train", "0"], "train"),
+        (["--test", "2"], "4 levels are asked for (--train, --test), and there are 3"),
+    ],
+)
+def test_what_cannot_be_probed_is_rejected_with_its_option(agent, words, message, capsys):
+    assert probe(agent, *words) == 2
+    assert message in capsys.readouterr().err

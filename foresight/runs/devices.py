@@ -1,4 +1,4 @@
-"""The devices of a run: one, all of a machine's, or those of several machines, with the environments sharded over them."""
+"""The devices of a run: one, all of a machine's, or those of several machines, environments sharded over them."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -39,8 +39,8 @@ def env_mesh(settings: DeviceSettings, learn: LearnSettings) -> Mesh | None:
     count = len(devices)
     if learn.num_envs % count or learn.minibatch % count:
         raise ForesightError(
-            f"--num-envs ({learn.num_envs}) and --minibatch ({learn.minibatch}) must be multiples of the number of devices, "
-            f"{count}, among which they are shared out; --devices uses fewer"
+            f"--num-envs ({learn.num_envs}) and --minibatch ({learn.minibatch}) must be multiples of the number of "
+            f"devices, {count}, among which they are shared out; --devices uses fewer"
         )
     return None if count == 1 else jax.make_mesh((count,), (ENVS,), (AxisType.Auto,), devices=devices)
 

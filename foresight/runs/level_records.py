@@ -65,7 +65,7 @@ def write_level_records(path: Path, passes: list[Pass], about: dict[str, Any]) -
 
 
 def encode_arrays(passes: list[Pass], about: dict[str, Any]) -> bytes:
-    """An archive: `seed`, `think` [P], `solved`, `steps`, `score` [P, N], `actions` [P, N, max_steps], `about` as JSON."""
+    """An archive: `seed`, `think` [P], `solved`, `steps`, `score` [P, N], `actions` [P, N, steps], `about` as JSON."""
     file = io.BytesIO()
     np.savez_compressed(
         file,

@@ -17,7 +17,8 @@ from foresight.runs.metrics import read_metrics
 
 ROOT = Path(__file__).parent.parent.parent
 COMMAND = "sokoban --preset quick"
-SMALL = f"{COMMAND} --num-envs 8 --minibatch 4 --unroll 5 --iterations-per-call 4 --steps 480 --features 2 --net-set hidden=4"
+SMALL = f"{COMMAND} --num-envs 8 --minibatch 4 --unroll 5 --iterations-per-call 4 --steps 480"
+SMALL += " --features 2 --net-set hidden=4"
 FULL = f"{COMMAND} --steps 1e6"
 
 

@@ -2,7 +2,7 @@
 
 Each argument is an order for one run: `folder`, `config` (changed fields), `devices` (device settings), `stop_in`
 (the number of a process that sends itself SIGTERM during its second call). The last line printed is exit codes.
-Beside the folder, FOLDER.spread-PROCESS says over how many devices the environments were sharded, and how many each had.
+Beside the folder, FOLDER.spread-PROCESS says over how many devices the environments were sharded, how many each had.
 """
 
 import dataclasses

@@ -1,13 +1,16 @@
 """The import order of the package, held by reading its syntax trees."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 PACKAGE = Path(__file__).parent.parent / "foresight"
-ORDER = """errors types storage levels render envs nets learning search evaluation insight
-    runs analysis paper bench web app""".split()
-NETS_MAY_IMPORT = {"types", "errors", "storage", "nets"}
+ORDER = """errors plugins types storage levels render envs nets learning search evaluation insight
+    runs analysis paper bench api web app""".split()
+NETS_MAY_IMPORT = {"types", "errors", "plugins", "storage", "nets"}
+GAMES = re.compile(r"sokoban|boxworld|box-world|minipacman|pacman|gridworld|atari|boxoban", re.IGNORECASE)
+FLAG = re.compile(r"(?<![-\w`])--[a-z]")
 
 
 def modules_imported(tree: ast.AST) -> Iterator[str]:
@@ -42,6 +45,43 @@ def matplotlib_outside_figures(package: Path) -> Iterator[str]:
         modules = modules_imported(ast.parse(path.read_text()))
         if any(m.split(".")[0] == "matplotlib" for m in modules) and path.name != "figures.py":
             yield str(path)
+
+
+def games_named_in(folder: Path) -> Iterator[str]:
+    for path in sorted(folder.rglob("*.py")):
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            if GAMES.search(line):
+                yield f"{path}:{number}: {line.strip()}"
+
+
+def flags_in_messages(package: Path) -> Iterator[str]:
+    """Strings that name options of the command line and are not docstrings, outside `app`."""
+    for path in sorted(package.rglob("*.py")):
+        tree = ast.parse(path.read_text())
+        if path.relative_to(package).parts[0] in ("app", "web", "__main__.py") or has_own_command_line(tree):
+            continue
+        docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+        for node in ast.walk(tree):
+            is_text = isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings
+            if is_text and FLAG.search(node.value) and node.value != "--version":  # an option of another program
+                yield f"{path}:{node.lineno}: {node.value}"
+
+
+def has_own_command_line(tree: ast.AST) -> bool:
+    return "argparse" in modules_imported(tree)
+
+
+def test_no_game_is_named_inside_the_networks():
+    assert list(games_named_in(PACKAGE / "nets")) == []
+
+
+def test_tyro_is_imported_by_the_command_line_alone():
+    outside = [path for path in PACKAGE.rglob("*.py") if path.relative_to(PACKAGE).parts[0] != "app"]
+    assert [path for path in outside if "tyro" in "".join(modules_imported(ast.parse(path.read_text())))] == []
+
+
+def test_messages_of_the_library_name_settings_and_not_options():
+    assert list(flags_in_messages(PACKAGE)) == []
 
 
 def test_no_package_imports_from_its_right():

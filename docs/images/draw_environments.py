@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from foresight.envs import make
+from foresight.envs import env_class, make
 from foresight.envs.env import Env
 from foresight.envs.minipacman.rules import LEVEL_NUMBERS, MiniPacman, roll_level
 from foresight.render.draw import draw
@@ -39,7 +39,7 @@ def main() -> None:
         "gridworld": first_cells(make("gridworld"), 4),
     }
     for domain, cells in seen.items():
-        write_png(FOLDER / f"env-{domain}.png", draw(domain, cells, SCALES[domain]))
+        write_png(FOLDER / f"env-{domain}.png", draw(env_class(domain).palette, cells, SCALES[domain]))
 
 
 if __name__ == "__main__":

@@ -79,7 +79,7 @@ def read_evaluation(folder: Path) -> list[dict[str, Any]]:
         entries = json.loads(reading(path))
         return [entry for entry in entries if entry["think"] == 0]
     except (ValueError, TypeError, KeyError) as error:
-        raise ForesightError(f"{path} is not what `foresight evaluate --json` prints") from error
+        raise ForesightError(f"{path} is not an evaluation in JSON") from error
 
 
 def format_table(rows: Sequence[Row], field: str) -> str:

@@ -6,15 +6,7 @@ from typing import Any
 import jax
 
 from foresight.nets import make
-
-# Pictures [H, W, C] and numbers of actions of the paper's five domains.
-DOMAINS = {
-    "sokoban": ((80, 80, 3), 5),
-    "boxworld": ((14, 14, 3), 4),
-    "minipacman": ((15, 19, 3), 5),
-    "gridworld": ((32, 32, 1), 8),
-    "atari": ((210, 160, 3), 18),
-}
+from foresight.runs.architectures import PICTURES, paper_network
 
 TWO = "exact but for 2 that nothing in the paper explains; most of its networks have them"
 PER_MODULE = f"{TWO}, and for 64 in each module (the size of its pooled vector), unexplained too"
@@ -98,7 +90,7 @@ TABLE = (
         "sokoban",
         52_584_982,
         "resnet",
-        {"as_counted": True},
+        paper_network("resnet", "minipacman"),
         note="exact for MiniPacman's network on the full picture; the nine sections of the text have 3,171,590",
     ),
     Entry("ResNet", "boxworld", 3_814_197, "resnet"),
@@ -117,8 +109,8 @@ TABLE = (
 
 def count(kind: str, domain: str, **settings: Any) -> int:
     """How many numbers a network of the paper's size learns; only shapes are made."""
-    picture_shape, actions = DOMAINS[domain]
-    net = jax.eval_shape(lambda key: make(kind, domain, picture_shape, actions, key, **settings), jax.random.key(0))
+    settings = paper_network(kind, domain) | settings
+    net = jax.eval_shape(lambda key: make(kind, *PICTURES[domain], key, **settings), jax.random.key(0))
     return sum(leaf.size for leaf in jax.tree.leaves(net))
 
 

@@ -4,8 +4,10 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from foresight import __version__
+from foresight.app.flags import with_flags
 from foresight.errors import ForesightError, is_out_of_memory
 
 # Each subcommand is a module foresight.app.<name> with `main(arguments)`, imported only when it is called.
@@ -25,13 +27,14 @@ COMMANDS = {
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit with its status: 0 done, 2 unusable input, 130 interrupted."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
+    look_in_current_folder()
     try:
         try:
             sys.exit(run(arguments))
         finally:
             flush_output()  # while a failure can still be told
     except ForesightError as error:
-        print(f"foresight: {error}", file=sys.stderr)
+        print(f"foresight: {with_flags(str(error))}", file=sys.stderr)
         sys.exit(2)
     except KeyboardInterrupt:
         sys.exit(130)
@@ -52,6 +55,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
             file=sys.stderr,
         )
         sys.exit(2)
+
+
+def look_in_current_folder() -> None:
+    """Let modules of the current folder be imported, as with `python -m`: a user's own parts may be there."""
+    if not {"", str(Path.cwd())} & set(sys.path):
+        sys.path.append(str(Path.cwd()))
 
 
 def flush_output() -> None:

@@ -99,10 +99,11 @@ class Show:
         if self.png:
             # Imported late: everything else here is done without the environments.
             from foresight.render.draw import draw
+            from foresight.render.palette import SOKOBAN
 
             if not 1 <= self.scale <= 256:
                 raise ForesightError(f"--scale {self.scale}, expected 1 to 256")
-            write_png(self.png, draw("sokoban", cells, self.scale))
+            write_png(self.png, draw(SOKOBAN, cells, self.scale))
         rows = format_board(cells).splitlines()
         if self.json:
             picture = {"png": str(self.png)} if self.png else {}

@@ -3,12 +3,12 @@
 import os
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar
 
 import tyro
 
 from foresight.app.terminal import Abilities, Terminal, abilities_of, check_terminal, format_board
-from foresight.envs import make
+from foresight.envs import facts, make
 from foresight.errors import ForesightError
 
 if TYPE_CHECKING:
@@ -23,21 +23,19 @@ class Play:
 
     example: ClassVar[str] = "foresight play sokoban --levels builtin/test --index 7"
 
-    domain: tyro.conf.Positional[Literal["sokoban", "boxworld", "minipacman", "gridworld"]]  # what to play
+    domain: tyro.conf.Positional[str]  # sokoban, boxworld, minipacman, gridworld, or your own as package.module:Name
     levels: str | None = None  # Sokoban only: a set by its name or file; builtin/test if none is given
     index: int = 0  # the number of the first level
     seed: int = 0  # of the levels that other domains draw, and of the dice
 
     def settings(self) -> dict:
         """What the domain is made with."""
-        if self.levels is not None and self.domain != "sokoban":
+        takes_sets = facts(self.domain).takes_level_sets
+        if self.levels is not None and not takes_sets:
             raise ForesightError(f"--levels is for sokoban; {self.domain} draws its levels from --seed")
-        choices = {
-            "sokoban": {"levels": self.levels or "builtin/test"},
-            "boxworld": {"seed": self.seed},
-            "gridworld": {"seed": self.seed, "stay": True},
-        }
-        return choices.get(self.domain, {})
+        if takes_sets:
+            return {"levels": self.levels or "builtin/test"}
+        return {"boxworld": {"seed": self.seed}, "gridworld": {"seed": self.seed, "stay": True}}.get(self.domain, {})
 
 
 def main(arguments: list[str]) -> int | None:
@@ -72,5 +70,5 @@ def screen(session: "Session", message: str, able: Abilities, size: tuple[int, i
     """Everything that is shown: title, board, what happened, what the keys mean."""
     around = [session.title(), "", message, *session.help()]
     columns, lines = size
-    board = format_board(session.env.name, session.cells, able, (columns, lines - len(around)))
+    board = format_board(session.env.palette, session.cells, able, (columns, lines - len(around)))
     return [line[:columns] for line in around[:1]] + board + [line[:columns] for line in around[1:]]

@@ -90,9 +90,9 @@ def read_labelled(words: tuple[str, ...]) -> list[Labelled]:
 
 def usual_field(runs: list[Labelled]) -> str:
     """`solved`, or `score` if there is a run in which nothing can be solved."""
-    from foresight.runs.config import SCORED
+    from foresight.envs import facts
 
-    return "score" if any(run.run.config["domain"] in SCORED for run in runs) else "solved"
+    return "score" if any(facts(run.run.config["domain"]).is_scored for run in runs) else "solved"
 
 
 def curves_by_label(runs: list[Labelled], field: str) -> dict[str, list["Curve"]]:

@@ -12,8 +12,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from foresight.errors import ForesightError
-from foresight.render.draw import palette_of
-from foresight.render.palette import CellStyle, Colour, full
+from foresight.render.palette import CellStyle, Colour, Palette, full
 
 ENTER = "\x1b[?1049h\x1b[?25l"  # the alternate screen, no cursor
 LEAVE = "\x1b[0m\x1b[?25h\x1b[?1049l"
@@ -162,9 +161,8 @@ def nearest_of_256(colour: Colour) -> int:
     return 16 + 36 * red + 6 * green + blue
 
 
-def format_board(domain: str, cells: np.ndarray, able: Abilities, room: tuple[int, int]) -> list[str]:
+def format_board(palette: Palette, cells: np.ndarray, able: Abilities, room: tuple[int, int]) -> list[str]:
     """A board as coloured lines that fit into `room`, (columns, lines), if they can."""
-    palette = palette_of(domain)
     height, width = cells.shape
     bits = able.colour_bits
     if height <= room[1] and 2 * width <= room[0]:

@@ -1,18 +1,20 @@
 """`foresight train`: from a domain, a network and levels to an agent, in a run folder that is never lost."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
-from tyro.conf import FlagCreatePairsOff, OmitArgPrefixes
+from tyro.conf import FlagCreatePairsOff, OmitArgPrefixes, Positional, arg
 
+from foresight.app.flags import with_flags
 from foresight.app.progress import TrainingProgress
 from foresight.errors import ForesightError, MissingExtra
-from foresight.runs.config import DeviceSettings, Domain, RunConfig, from_json
+from foresight.plugins import short_name
+from foresight.runs.config import DeviceSettings, RunConfig, from_json
 from foresight.runs.lock import check_free
 from foresight.runs.presets import preset
 
@@ -31,6 +33,7 @@ examples:
   foresight train sokoban --net drc --depth 3 --ticks 3 --levels unfiltered-train --steps 2e7 --seeds 3 --out runs/drc
   foresight train gridworld --net vin --steps 1e7
   foresight train atari --env game=breakout --steps 5e7 --out runs/breakout
+  foresight train mypackage.envs:Corridor --net mypackage.nets:Tiny --out runs/corridor
   foresight train --out runs/drc
   foresight train --config runs/drc/config.json --seed 3 --out runs/again"""
 
@@ -68,10 +71,18 @@ class RunOptions:
 
 
 @dataclass(frozen=True)
+class Settings(RunConfig):
+    """What defines a run, as the command line takes it: the domain comes first, without a flag."""
+
+    domain: Annotated[str, Positional, arg(metavar="DOMAIN")] = "sokoban"
+    """sokoban, boxworld, minipacman, gridworld, atari, or an environment of your own as package.module:Name"""
+
+
+@dataclass(frozen=True)
 class Train:
     """Everything that the command line says."""
 
-    settings: RunConfig
+    settings: Settings  # parsed, a plain RunConfig
     run: RunOptions = field(default_factory=RunOptions)
     devices: DeviceSettings = field(default_factory=DeviceSettings)
 
@@ -81,6 +92,11 @@ def main(arguments: list[str]) -> int:
     refuse_a_run_in_use(arguments)
     options = parse(arguments)
     return run(options.settings, options.run, options.devices)
+
+
+def as_config(settings: Settings) -> RunConfig:
+    """The settings of a run alone, without how they were said."""
+    return RunConfig(**{each.name: getattr(settings, each.name) for each in fields(RunConfig)})
 
 
 def refuse_a_run_in_use(arguments: list[str]) -> None:
@@ -101,7 +117,7 @@ def parse(arguments: list[str]) -> Train:
     options = tyro.cli(
         Train,
         args=arguments,
-        default=Train(defaults),
+        default=Train(Settings(**vars(defaults))),
         prog="foresight train",
         description=EXAMPLES,
         config=(OmitArgPrefixes,),
@@ -109,9 +125,9 @@ def parse(arguments: list[str]) -> Train:
     settings = options.settings
     if settings.domain != defaults.domain and arguments[0] != settings.domain:
         raise ForesightError(f"give the domain first: foresight train {settings.domain} ...")
-    if settings.domain != "sokoban" and settings.env.levels and said(arguments, "--levels"):
+    if said(arguments, "--levels") and not settings.takes_level_sets:
         raise ForesightError(f"{settings.domain} makes its own levels: --levels is for sokoban")
-    return options
+    return replace(options, settings=as_config(settings))
 
 
 def starting_point(arguments: list[str]) -> RunConfig:
@@ -126,7 +142,7 @@ def starting_point(arguments: list[str]) -> RunConfig:
             return stored_settings(Path(stored))
         if out and not name and (Path(out) / "config.json").exists():
             settings = stored_settings(Path(out))
-            if domain in get_args(Domain) and domain != settings.domain:
+            if domain not in (None, settings.domain):
                 raise ForesightError(f"{out} holds a run of {settings.domain}: choose another --out for {domain}")
             return settings
     return preset(name or "default", domain, said(arguments, "--net"))
@@ -182,6 +198,7 @@ def run(settings: RunConfig, options: RunOptions, devices: DeviceSettings) -> in
             options=SaveOptions(seconds=options.save_every, keep=options.keep, best=best),
             on_call=lambda state, records: progress.show(records[-1]),
             loggers=loggers,
+            say=lambda text: say_on_stderr(with_flags(text)),
             start_from=weights or (lambda state: state),
             devices=devices,
         )
@@ -203,7 +220,7 @@ def trainer_of(settings: RunConfig) -> tuple[Callable[..., "Outcome"], str]:
 
 def default_folder(settings: RunConfig) -> Path:
     """A run folder that says what it holds and when it was begun."""
-    return Path("runs") / f"{settings.domain}-{settings.net.net}-{datetime.now():%Y%m%d-%H%M%S}"
+    return Path("runs") / f"{short_name(settings.domain)}-{short_name(settings.net.net)}-{datetime.now():%Y%m%d-%H%M%S}"
 
 
 def chosen_sinks(options: RunOptions) -> list[Any]:

@@ -17,6 +17,7 @@ from foresight.errors import ForesightError
 if TYPE_CHECKING:
     import jax
 
+    from foresight.envs.env import Env
     from foresight.evaluation.solve import Record
     from foresight.runs.agents import Agent
 
@@ -71,10 +72,10 @@ def main(arguments: list[str]) -> None:
     level, record = choose_level(agent, options, key)
     seen = replay(agent.env, level, record.actions[0], key)
     if sys.stdout.isatty() and not options.quiet:
-        show_in_terminal(agent.env.name, seen)
+        show_in_terminal(agent.env, seen)
     print(f"level {level}: {format_outcome(record, agent.config.is_scored)}")
     if options.gif:
-        write_animation(agent.env.name, seen, options.gif)
+        write_animation(agent.env, seen, options.gif)
         print(f"animation in {options.gif}")
 
 
@@ -121,21 +122,23 @@ def choose_level(agent: "Agent", options: Watch, key: "jax.Array") -> tuple[int,
     return int(candidates[chosen]), jax.tree.map(lambda x: x[chosen : chosen + 1], record)
 
 
-def show_in_terminal(domain: str, seen: np.ndarray, seconds: float = 0.15) -> None:
-    """Every board in its turn, drawn over the one before."""
+def show_in_terminal(env: "Env", seen: np.ndarray, seconds: float = 0.15) -> None:
+    """Every board in its turn, drawn over the one before; what is no board cannot be shown."""
+    if seen.ndim != 3:
+        return
     from foresight.app.terminal import abilities_of, format_board
 
     able, size = abilities_of(os.environ, sys.stdout.encoding), os.get_terminal_size()
     for number, cells in enumerate(seen):
-        board = format_board(domain, cells, able, (size.columns, size.lines - 2))
+        board = format_board(env.palette, cells, able, (size.columns, size.lines - 2))
         up = f"\x1b[{len(board)}A" if number else ""
         print(up + "\n".join(board), flush=True)
         time.sleep(seconds)
 
 
-def write_animation(domain: str, seen: np.ndarray, path: Path) -> None:
+def write_animation(env: "Env", seen: np.ndarray, path: Path) -> None:
     """The boards as a GIF."""
-    from foresight.render.draw import draw
+    from foresight.envs.pictures import draw_all
     from foresight.render.gif import write_gif
 
-    write_gif(path, np.stack([draw(domain, cells, CELL) for cells in seen]))
+    write_gif(path, draw_all(env, seen, CELL))

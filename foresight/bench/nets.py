@@ -13,7 +13,6 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from foresight.analysis.parameters import DOMAINS
 from foresight.bench.programs import (
     TOO_LARGE,
     Options,
@@ -33,6 +32,7 @@ from foresight.bench.programs import (
 from foresight.errors import ForesightError, is_out_of_memory
 from foresight.nets import KINDS, make
 from foresight.nets.net import Net
+from foresight.runs.architectures import ARCHITECTURES, PICTURES, paper_network
 
 BATCHES = (1, 4, 16, 64, 256, 1024, 4096)
 PATIENCE = 4  # a run that would take this many times the seconds allowed is not begun
@@ -77,28 +77,25 @@ class Program(NamedTuple):
 
 def pairs(kinds: Sequence[str] = (), domains: Sequence[str] = ()) -> list[Pair]:
     """The networks and domains that go together, out of those named; of all where none are."""
-    for name, known in [*((k, KINDS) for k in kinds), *((d, DOMAINS) for d in domains)]:
+    for name, known in [*((k, KINDS) for k in kinds), *((d, PICTURES) for d in domains)]:
         if name not in known:
             raise ForesightError(f"'{name}' is not known; there are: {', '.join(known)}")
-    found = [(kind, domain) for kind in kinds or KINDS for domain in domains or DOMAINS if exists(kind, domain)]
+    found = [(kind, domain) for kind in kinds or KINDS for domain in domains or PICTURES if exists(kind, domain)]
     if not found:
-        asked = f"--nets {' '.join(kinds)} --domains {' '.join(domains)}"
+        asked = f"`nets` {' '.join(kinds)} `domains` {' '.join(domains)}"
         raise ForesightError(f"{asked}: there is no such network for the domain")
     return found
 
 
 def exists(kind: str, domain: str) -> bool:
-    """Whether there is such a network for the domain."""
-    try:
-        shapes(kind, domain, "float32")
-    except ForesightError:
-        return False
-    return True
+    """Whether the paper has such a network for the domain."""
+    return domain in ARCHITECTURES[kind]
 
 
 def shapes(kind: str, domain: str, dtype: str) -> Net:
     """The network of the paper's size, shapes only."""
-    return jax.eval_shape(lambda key: make(kind, domain, *DOMAINS[domain], key, dtype=dtype), jax.random.key(0))
+    settings = paper_network(kind, domain) | {"dtype": dtype}
+    return jax.eval_shape(lambda key: make(kind, *PICTURES[domain], key, **settings), jax.random.key(0))
 
 
 def forward(net: Net, pictures: Array) -> tuple[Array, Array]:
@@ -201,7 +198,7 @@ class Bench:
 
     def pictures(self, batch: int) -> jax.ShapeDtypeStruct:
         """The shape of what a network sees."""
-        return jax.ShapeDtypeStruct((batch, self.unroll, *DOMAINS[self.pair[1]][0]), jnp.uint8)
+        return jax.ShapeDtypeStruct((batch, self.unroll, *PICTURES[self.pair[1]][0]), jnp.uint8)
 
     def lower(self, program: Program) -> Any:
         """A program, ready to be compiled."""
@@ -287,7 +284,7 @@ def measure(
 
 def report(rows: Sequence[Measurement]) -> dict[str, Any]:
     """Measurements with what they were made on, network by network, ready for JSON."""
-    order = {pair: place for place, pair in enumerate((kind, domain) for kind in KINDS for domain in DOMAINS)}
+    order = {pair: place for place, pair in enumerate((kind, domain) for kind in KINDS for domain in PICTURES)}
     rows = sorted(rows, key=lambda row: (order.get((row.net, row.domain), len(order)), row.batch))
     return {"device": device(), "jax": jax.__version__, "rows": [asdict(row) for row in rows]}
 

@@ -104,7 +104,7 @@ def check_options(options: Options) -> None:
     try:
         jax.jit(lambda x: x).lower(0.0).compile(compiler_options=dict(options))
     except (jax.errors.JaxRuntimeError, TypeError) as error:
-        raise ForesightError(f"--compiler: {str(error).splitlines()[0]}") from error
+        raise ForesightError(f"`compiler`: {str(error).splitlines()[0]}") from error
 
 
 def obstacle_of_memory(compiled: Any) -> str | None:

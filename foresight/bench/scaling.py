@@ -34,6 +34,7 @@ from foresight.learning.loss import loss
 from foresight.learning.settings import LearnSettings
 from foresight.nets import make
 from foresight.nets.net import Net
+from foresight.runs.architectures import architecture
 from foresight.types import Trajectory
 
 TIMING = 0.05  # seconds that one timing should last at least
@@ -92,9 +93,10 @@ def inputs_of(case: Case, features: int, dtype: str) -> tuple[Net, Trajectory]:
     """Shapes of a network [...] and of what it learns from [B, T, ...]; of several, with a first axis for seeds."""
     size, board = case.size, board_of(case.size.board)
     settings = {"depth": size.depth, "ticks": size.ticks, "features": features, "dtype": dtype, "backend": case.path}
+    settings |= architecture("drc", board)
 
     def build(key: Array) -> tuple[Net, Trajectory]:
-        net = make("drc", "sokoban", board.picture_shape, board.actions, key, **settings)
+        net = make("drc", board.picture_shape, board.actions, key, **settings)
         memory = jax.tree.map(lambda x: jnp.broadcast_to(x, (size.minibatch, *x.shape)), net.initial_memory())
         return net, uneventful(size.minibatch, size.unroll, board.actions, memory, (size.board, size.board))
 

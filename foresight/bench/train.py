@@ -49,7 +49,7 @@ class Case:
         return replace(base, seeds=self.seeds, iterations_per_call=iterations, net=net, learn=learn)
 
 
-def parse_case(text: str, option: str = "--cases") -> Case:
+def parse_case(text: str, option: str = "`cases`") -> Case:
     """A case as the command line writes it, `path:levels:minibatch:unroll:seeds` such as cuda:256:32:20:1."""
     path, *numbers = text.split(":")
     if path not in PATHS or len(numbers) != 4 or not all(number.isdecimal() and int(number) for number in numbers):

@@ -1,36 +1,88 @@
-"""The planning domains: rules for one instance, batched by `vmap`. `make` builds one by its name."""
+"""The planning domains: rules for one instance, batched by `vmap`. `make` builds one by its name, path or class."""
 
 import inspect
-from importlib import import_module
+from collections.abc import Mapping
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from foresight.errors import ForesightError
+from foresight.plugins import resolve
 
 if TYPE_CHECKING:
     from foresight.envs.env import Env
 
-# Name of a domain: its module here, and what builds it there.
+
+class Facts(NamedTuple):
+    """What a program needs to know of an environment before it is built; `Env` says what each means."""
+
+    is_scored: bool = False
+    is_on_host: bool = False
+    takes_level_sets: bool = False
+
+
 DOMAINS = {
-    "sokoban": ("sokoban", "make"),
-    "boxworld": ("boxworld", "Boxworld"),
-    "minipacman": ("minipacman", "MiniPacman"),
-    "gridworld": ("gridworld", "Gridworld"),
+    "sokoban": "foresight.envs.sokoban.rules:Sokoban",
+    "boxworld": "foresight.envs.boxworld.rules:Boxworld",
+    "minipacman": "foresight.envs.minipacman.rules:MiniPacman",
+    "gridworld": "foresight.envs.gridworld.rules:Gridworld",
+}
+ON_HOST = {"atari": "foresight.envs.atari:Atari"}  # games that do not run on the device that learns
+FACTS = {  # those of our own classes, for programs that must not import jax yet
+    "sokoban": Facts(takes_level_sets=True),
+    "boxworld": Facts(),
+    "minipacman": Facts(is_scored=True),
+    "gridworld": Facts(),
+    "atari": Facts(is_scored=True, is_on_host=True),
 }
 
 
-def make(name: str, **settings: Any) -> "Env":
-    """Build a domain, as `make("sokoban", levels="builtin/test")` or `make("gridworld", size=16)`."""
-    if name not in DOMAINS:
-        raise ForesightError(f"unknown domain '{name}'; there are: {', '.join(DOMAINS)}")
-    module, builder = DOMAINS[name]
-    build = getattr(import_module(f"foresight.envs.{module}.rules"), builder)
-    known = inspect.signature(build).parameters
-    for setting in settings:
+def make(env: "str | type[Env]", **settings: Any) -> "Env":
+    """Build an environment: one of `DOMAINS`, a path "package.module:Name", or a class of one's own.
+
+    >>> make("gridworld", size=16).picture_shape
+    (16, 16, 1)
+    """
+    build = env_class(env)
+    known = settings_of(build)
+    for setting, value in settings.items():
         if setting not in known:
-            raise ForesightError(f"{name} has no setting '{setting}'; there are: {', '.join(known)}")
-        check_kind(f"{name}'s setting '{setting}'", settings[setting], known[setting].default)
-    return build(**settings)
+            raise ForesightError(f"{build.name} has no setting '{setting}'; there are: {', '.join(known) or 'none'}")
+        check_kind(f"{build.name}'s setting '{setting}'", value, known[setting].default)
+    missing = [name for name, p in known.items() if p.default is p.empty and name not in settings]
+    if missing:
+        raise ForesightError(f"{build.name} needs the setting '{missing[0]}'")
+    return build.make(**settings)
+
+
+def env_class(env: "str | type[Env]") -> "type[Env]":
+    """The class of an environment on the device: a name of `DOMAINS`, a path, or the class itself."""
+    from foresight.envs.env import Env
+
+    return resolve(env, DOMAINS, "environment", Env)
+
+
+def settings_of(env: "type[Env]") -> Mapping[str, inspect.Parameter]:
+    """What an environment can be built with, by name."""
+    from foresight.envs.env import Env
+
+    has_own = env.make.__func__ is not Env.make.__func__
+    parameters = inspect.signature(env.make if has_own else env).parameters
+    return {name: p for name, p in parameters.items() if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)}
+
+
+def facts(env: str) -> Facts:
+    """What is known of an environment by its name or path, without building it."""
+    if env in FACTS:
+        return FACTS[env]
+    found = resolve_any(env)
+    return Facts(*(getattr(found, name) for name in Facts._fields))
+
+
+def resolve_any(env: str) -> Any:
+    """The class of an environment, wherever it runs."""
+    if ":" not in env:  # only names can be mistyped: what is missing is said with all of them
+        return resolve(env, DOMAINS | ON_HOST, "environment")
+    return env_class(env)
 
 
 def check_kind(what: str, value: Any, default: Any) -> None:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -27,6 +27,10 @@ HEIGHT, WIDTH = 210, 160
 @dataclass
 class Atari:
     """A batch of one game on the host, keeping `HostEnv`; pictures are the raw colours, uint8 [B, 210, 160, 3]."""
+
+    is_scored: ClassVar[bool] = True
+    is_on_host: ClassVar[bool] = True
+    takes_level_sets: ClassVar[bool] = False
 
     game: str  # one of GAMES
     batch: int

@@ -1,13 +1,14 @@
 """The contract every environment keeps: rules for one instance."""
 
 from abc import abstractmethod
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import equinox as eqx
 import jax
 from jax import Array
 
 from foresight.errors import ForesightError
+from foresight.render.palette import DEFAULT, Palette
 from foresight.types import State
 
 
@@ -20,22 +21,34 @@ class Transition(NamedTuple):
 
 
 class Env(eqx.Module):
-    """Rules for one instance of a game; arrays (level sets) are leaves, settings are static.
+    """Rules for one instance of a game; arrays (level sets) are leaves, settings are static fields.
+
+    An environment of one's own is a subclass: two names, a step limit, a picture's shape, and four functions. It plays
+    by numbers alone, so that it can be compiled and batched; `foresight.check_env` says whether it keeps the contract.
 
     Give an `Env` to a jitted function as an argument: closed over, its levels would be compiled in as constants.
     """
 
-    name: ClassVar[str]
+    name: eqx.AbstractClassVar[str]
     action_names: eqx.AbstractClassVar[tuple[str, ...]]
+    is_scored: ClassVar[bool] = False  # nothing is ever solved: the score says how well it is played
+    is_on_host: ClassVar[bool] = False  # games that run beside the device that learns, so that actor threads play them
+    takes_level_sets: ClassVar[bool] = False  # built with `levels`, the name of a set; others make their own
+    palette: ClassVar[Palette] = DEFAULT  # how the codes of an observation [H, W] look, in pictures and as text
     costly_reset: ClassVar[bool] = False  # true where a reset costs far more than a step; see `step_auto_reset_each`
 
-    max_episode_steps: eqx.AbstractVar[
-        tuple[int, int]
-    ]  # an episode's step limit is drawn from this range, both ends included
+    max_episode_steps: eqx.AbstractVar[tuple[int, int]]  # a step limit is drawn from this range, both ends included
 
     def __check_init__(self):
         if not 1 <= self.max_episode_steps[0] <= self.max_episode_steps[1]:
-            raise ForesightError(f"caps are {self.max_episode_steps}; expected (least, most) with 1 <= least <= most")
+            raise ForesightError(
+                f"max_episode_steps is {self.max_episode_steps}; expected (least, most) with 1 <= least <= most"
+            )
+
+    @classmethod
+    def make(cls, **settings: Any) -> Self:
+        """Build one from settings; where they are not the constructor's own, as with a set of levels, this differs."""
+        return cls(**settings)
 
     @property
     def actions(self) -> int:

@@ -11,7 +11,7 @@ from gymnasium.spaces import Box, Discrete
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from foresight.envs import make
+from foresight.envs import env_class, make
 from foresight.envs.env import Env, Transition
 from foresight.envs.episodes import EpisodeState, move, start, start_each, start_from, step_auto_reset_each
 from foresight.envs.forks import check_process
@@ -24,7 +24,7 @@ from foresight.types import State, TimeStep
 
 RENDER_MODES = ("rgb_array", "ansi")
 OBSERVATIONS = ("picture", "cells")
-DEFAULT_LEVELS = {"sokoban": "builtin/train"}
+DEFAULT_LEVELS = "builtin/train"
 
 
 class Shared:
@@ -36,8 +36,8 @@ class Shared:
             raise ForesightError(f"no render_mode '{render_mode}'; there are: {', '.join(RENDER_MODES)}")
         if observation not in OBSERVATIONS:
             raise ForesightError(f"no observation '{observation}'; there are: {', '.join(OBSERVATIONS)}")
-        if domain in DEFAULT_LEVELS:
-            levels = settings.get("levels", DEFAULT_LEVELS[domain])
+        if env_class(domain).takes_level_sets:
+            levels = settings.get("levels", DEFAULT_LEVELS)
             settings = {**settings, "levels": levels if isinstance(levels, LevelSet) else open_set(levels)}
         self.make_env = partial(make, domain, **settings)
         self.shapes: Env = jax.eval_shape(self.make_env)
@@ -56,8 +56,8 @@ class Shared:
     def picture_or_text(self, cells: np.ndarray) -> np.ndarray | str:
         """One observation in the chosen render mode."""
         if self.render_mode == "ansi":
-            return format_cells(self.shapes.name, cells)
-        return draw(self.shapes.name, cells, self.scale)
+            return format_cells(self.shapes.palette, cells)
+        return draw(self.shapes.palette, cells, self.scale)
 
     def chosen_level(self, options: dict[str, Any] | None) -> Any:
         """`options["level"]`, or None."""

@@ -7,7 +7,7 @@ import numpy as np
 from foresight.envs.env import Env
 from foresight.envs.sokoban.rules import Sokoban
 from foresight.errors import ForesightError
-from foresight.levels.cells import WALL, LevelError
+from foresight.levels.cells import WALL, LevelError, has_player
 from foresight.levels.text import parse
 from foresight.types import State
 
@@ -18,10 +18,12 @@ def numbered(env: Env, index: jax.Array) -> State:
     return env.reset_to(index)
 
 
-def state_of_level(env: Env, level: int | str) -> State:
-    """The first state of a level."""
+def state_of_level(env: Env, level: int | str | np.ndarray) -> State:
+    """The first state of a level: by its number, or for Sokoban by its text or its cell codes [H, W]."""
     if isinstance(level, str):
         return state_of_text(env, level)
+    if isinstance(level, np.ndarray) and level.ndim == 2:
+        return state_of_cells(env, level)
     if not isinstance(level, int | np.integer) or isinstance(level, bool):
         raise ForesightError(f"a level is chosen by its number or its text, not by {level!r}")
     count = env.level_count
@@ -33,17 +35,35 @@ def state_of_level(env: Env, level: int | str) -> State:
 
 def state_of_text(env: Env, text: str) -> State:
     """The first state of a Sokoban level drawn in the text format."""
-    if not isinstance(env, Sokoban):
-        raise ForesightError(f"a level of {env.name} is chosen by its number; only sokoban's can be given as text")
+    check_takes_boards(env)
     boards = list(parse(text.encode(), "level"))
     for board in boards:
         if isinstance(board, LevelError):
             raise board
     if len(boards) != 1:
         raise ForesightError(f"the text holds {len(boards)} levels, expected one")
-    (height, width), size = boards[0].cells.shape, (env.height, env.width)
+    return state_of_cells(env, boards[0].cells)
+
+
+def state_of_cells(env: Env, board: np.ndarray) -> State:
+    """The first state of a Sokoban level given as cell codes [H, W]; a smaller board is padded with walls."""
+    check_takes_boards(env)
+    (height, width), size = board.shape, (env.height, env.width)
     if height > env.height or width > env.width:
         raise ForesightError(f"the level is {height}x{width}, but this sokoban has boards of {size[0]}x{size[1]}")
     cells = np.full(size, WALL, np.uint8)
-    cells[:height, :width] = boards[0].cells
+    cells[:height, :width] = board
+    if np.sum(has_player(cells)) != 1 or np.any(border(cells) != WALL):
+        raise ForesightError("a board needs one player, and walls all around")
     return env.reset_to_cells(jnp.asarray(cells))
+
+
+def border(cells: np.ndarray) -> np.ndarray:
+    """The cells along the edge of a board."""
+    return np.concatenate([cells[0], cells[-1], cells[:, 0], cells[:, -1]])
+
+
+def check_takes_boards(env: Env) -> None:
+    """Reject a drawn level for a game whose levels are numbers."""
+    if not isinstance(env, Sokoban):
+        raise ForesightError(f"a level of {env.name} is chosen by its number; only sokoban's can be given as text")

@@ -20,9 +20,10 @@ from jax import Array
 
 from foresight.envs.host import HostEnv
 from foresight.learning.acting import Pictures, choose_action_compiled
+from foresight.learning.optimisers import learning_rate, optimiser
 from foresight.learning.rollout import Tally, tally
 from foresight.learning.settings import LearnSettings
-from foresight.learning.update import Metrics, gradient_step, learning_rate, optimiser
+from foresight.learning.update import Metrics, gradient_step
 from foresight.nets.net import Net
 from foresight.types import Memory, Trajectory
 

@@ -1,7 +1,8 @@
 """The actor-critic loss of a minibatch of trajectories."""
 
+from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -12,7 +13,12 @@ from foresight.learning.settings import LearnSettings
 from foresight.learning.sharding import on_each_device
 from foresight.learning.vtrace import TIME_LIMITS, vtrace
 from foresight.nets.net import Net
+from foresight.plugins import resolve
 from foresight.types import Trajectory
+
+# (net, env, trajectories [B, T], settings, left) to the loss [] and its terms by name, [] each, which are logged. `env`
+# has `paint`; `left` is the share of the regularisation's weights that the schedule has left.
+Loss = Callable[[Net, Env, Trajectory, LearnSettings, Array | float], tuple[Array, Any]]
 
 
 class Parts(NamedTuple):
@@ -29,7 +35,7 @@ class Parts(NamedTuple):
 def loss(
     net: Net, env: Env, played: Trajectory, settings: LearnSettings, left: Array | float = 1.0
 ) -> tuple[Array, Parts]:
-    """The loss of trajectories [B, T], each term a mean over the frames that count.
+    """The actor-critic loss of trajectories [B, T], each term a mean over the frames that count.
 
     `left` is the share that entropy weight and logit L2 weight have kept.
     """
@@ -39,6 +45,14 @@ def loss(
     head_weights = sum((0.5 * jnp.sum(w**2) for w in net.head_weights()), start=jnp.zeros(()))
     parts = Parts(policy, value, entropy, logits, head_weights, jnp.mean(auxiliary))
     return total(parts, settings, left), parts
+
+
+LOSSES: dict[str, Loss] = {"actor-critic": loss}
+
+
+def loss_of(settings: LearnSettings) -> Loss:
+    """The loss that the settings name."""
+    return resolve(settings.loss, LOSSES, "loss")
 
 
 def frame_terms_each(

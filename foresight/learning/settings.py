@@ -50,10 +50,16 @@ class LearnSettings:
     time_limit: Literal["truncate", "terminate"] = "truncate"
     """what the step limit means: `truncate` bootstraps from the critic, `terminate` ends with value 0"""
 
+    loss: str = "actor-critic"
+    """what is minimised: actor-critic, or a function of your own as package.module:name"""
+    optimiser: str = "adam"
+    """what makes steps of gradients: adam, or a function of your own as package.module:name"""
+    schedule: str = "polynomial"
+    """how the learning rate goes: polynomial, or a function of your own as package.module:name"""
     learning_rate: float = 6e-4
     """at the start"""
     anneal_steps: float | None = None
-    """environment steps in which the learning rate falls to `final_learning_rate`; None: those of the run, or never"""
+    """environment steps until the learning rate is `final_learning_rate`; None: as many as a run has"""
     anneal_hold: float = 0.5
     """the share of those steps during which the learning rate stays where it starts"""
     anneal_power: float = 1.0
@@ -88,26 +94,26 @@ class LearnSettings:
     def __post_init__(self) -> None:
         for name in ("num_envs", "unroll", "minibatch"):
             if getattr(self, name) < 1:
-                raise ForesightError(f"--{name} must be at least 1, not {getattr(self, name)}")
+                raise ForesightError(f"`{name}` must be at least 1, not {getattr(self, name)}")
         for name, (low, high) in RANGES.items():
             value = getattr(self, name)
             if value is None:
                 continue
             if not (math.isfinite(value) and low <= value <= high):
                 wanted = f"from {low:g} to {high:g}" if math.isfinite(high) else f"of at least {low:g}"
-                raise ForesightError(f"--{name.replace('_', '-')} must be a number {wanted}, not {value:g}")
+                raise ForesightError(f"`{name}` must be a number {wanted}, not {value:g}")
         for name in BELOW_ONE:
             if getattr(self, name) == 1:
-                raise ForesightError(f"--{name} must be below 1: an average that never moves divides by nothing")
+                raise ForesightError(f"`{name}` must be below 1: an average that never moves divides by nothing")
         if self.num_envs % self.minibatch:
-            raise ForesightError(f"--num-envs ({self.num_envs}) must be a multiple of --minibatch ({self.minibatch})")
+            raise ForesightError(f"`num_envs` ({self.num_envs}) must be a multiple of `minibatch` ({self.minibatch})")
         for name in ABOVE_ZERO:
             if getattr(self, name) == 0:
-                raise ForesightError(f"--{name.replace('_', '-')} must be above 0")
+                raise ForesightError(f"`{name}` must be above 0")
         if self.time_limit not in ("truncate", "terminate"):
-            raise ForesightError(f"--time-limit must be 'truncate' or 'terminate', not '{self.time_limit}'")
+            raise ForesightError(f"`time_limit` must be 'truncate' or 'terminate', not '{self.time_limit}'")
         if self.non_finite not in ("stop", "skip"):
-            raise ForesightError(f"--non-finite must be 'stop' or 'skip', not '{self.non_finite}'")
+            raise ForesightError(f"`non_finite` must be 'stop' or 'skip', not '{self.non_finite}'")
 
     @property
     def steps_per_iteration(self) -> int:

@@ -10,7 +10,8 @@ import optax
 from jax import Array
 
 from foresight.envs.env import Env
-from foresight.learning.loss import Parts, loss
+from foresight.learning.loss import Parts, loss_of
+from foresight.learning.optimisers import annealing_steps, gradient_steps_taken, learning_rate, optimiser
 from foresight.learning.rollout import ActingState, Tally, init_acting, unroll
 from foresight.learning.settings import LearnSettings
 from foresight.nets.net import Net
@@ -32,36 +33,10 @@ class Metrics(NamedTuple):
 
     tally: Tally
     loss: Array
-    parts: Parts
+    parts: Parts | Any  # the terms of the loss, by name
     gradient_norm: Array
     learning_rate: Array
     skipped: Array | float = 0.0  # 1 where the iteration was skipped because it was not finite; the rest is then 0
-
-
-def optimiser(settings: LearnSettings) -> optax.GradientTransformation:
-    """Adam on a gradient of limited length, with a polynomial learning rate counted in gradient steps."""
-    adam = optax.adam(learning_rate(settings), b1=settings.beta1, b2=settings.beta2, eps=settings.epsilon)
-    if not settings.max_gradient_norm:
-        return adam
-    return optax.chain(optax.clip_by_global_norm(settings.max_gradient_norm), adam)
-
-
-def learning_rate(settings: LearnSettings) -> optax.Schedule:
-    """The learning rate as a function of gradient steps taken: it stays for a while, then falls."""
-    steps = annealing_steps(settings)
-    if steps is None:
-        return optax.constant_schedule(settings.learning_rate)
-    held = round(settings.anneal_hold * steps)
-    first, last = settings.learning_rate, settings.final_learning_rate
-    falling = optax.polynomial_schedule(first, last, settings.anneal_power, max(1, steps - held), transition_begin=held)
-    return lambda count: jnp.clip(falling(count), min(first, last), max(first, last))  # rounding may go beyond the end
-
-
-def annealing_steps(settings: LearnSettings) -> int | None:
-    """`anneal_steps`, in gradient steps; None where nothing falls."""
-    if settings.anneal_steps is None:
-        return None
-    return max(1, round(settings.anneal_steps / (settings.minibatch * settings.unroll)))
 
 
 def left_after(settings: LearnSettings, gradient_steps: Array) -> Array:
@@ -140,19 +115,13 @@ def minibatches(played: Trajectory, settings: LearnSettings) -> Trajectory:
 Learner = tuple[Net, optax.OptState]
 
 
-def gradient_steps_taken(optimiser_state: optax.OptState) -> Array:
-    """How often an optimiser has been used: it counts itself, for Adam and again for the schedule."""
-    (_, count), *_ = optax.tree.get_all_with_path(optimiser_state, "count")
-    return count
-
-
 def gradient_step(
     env: Env, settings: LearnSettings, learner: Learner, played: Trajectory
 ) -> tuple[Learner, tuple[Array, Parts, Array]]:
     """One gradient step on one minibatch."""
     net, optimiser_state = learner
     left = left_after(settings, gradient_steps_taken(optimiser_state))
-    (value, parts), gradient = jax.value_and_grad(loss, has_aux=True)(net, env, played, settings, left)
+    (value, parts), gradient = jax.value_and_grad(loss_of(settings), has_aux=True)(net, env, played, settings, left)
     norm = optax.tree.norm(gradient)
     with jax.numpy_dtype_promotion("standard"):  # optax raises floats to whole-number powers
         updates, optimiser_state = optimiser(settings).update(gradient, optimiser_state, net)

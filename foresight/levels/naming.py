@@ -43,7 +43,7 @@ def find_set(name: str | Path) -> Path:
         if str(name) in BOXOBAN:
             raise LevelError(
                 f"no level set '{name}' on this machine yet: `foresight levels fetch` downloads the published Boxoban"
-                f" levels; or take a built-in set, such as --levels {BUILTIN}train or --levels {BUILTIN}test"
+                f" levels; or take a built-in set, such as {BUILTIN}train or {BUILTIN}test"
             )
         raise LevelError(
             f"no level set '{name}': expected a packed file, a text file, folder or archive of levels,"

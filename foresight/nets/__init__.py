@@ -1,44 +1,54 @@
-"""Networks: memory and a picture in; logits, value and memory out."""
+"""Networks: memory and a picture in; logits, value and memory out. `make` builds one by its name, path or class."""
 
 import inspect
-
-from jax import Array
+from typing import TYPE_CHECKING
 
 from foresight.errors import ForesightError
-from foresight.nets.atreec import ATreeC
-from foresight.nets.cnn import CNN
-from foresight.nets.drc.drc import DRC
-from foresight.nets.i2a.i2a import I2A
-from foresight.nets.lstm import LSTM
-from foresight.nets.net import Net
-from foresight.nets.resnet import ResNet
-from foresight.nets.vin import VIN
+from foresight.plugins import resolve, short_name
 
-KINDS: dict[str, type[Net]] = {
-    "drc": DRC,
-    "lstm": LSTM,
-    "cnn": CNN,
-    "resnet": ResNet,
-    "vin": VIN,
-    "atreec": ATreeC,
-    "i2a": I2A,
+if TYPE_CHECKING:
+    from jax import Array
+
+    from foresight.nets.net import Net
+
+KINDS = {
+    "drc": "foresight.nets.drc.drc:DRC",
+    "lstm": "foresight.nets.lstm:LSTM",
+    "cnn": "foresight.nets.cnn:CNN",
+    "resnet": "foresight.nets.resnet:ResNet",
+    "vin": "foresight.nets.vin:VIN",
+    "atreec": "foresight.nets.atreec:ATreeC",
+    "i2a": "foresight.nets.i2a.i2a:I2A",
 }
+GIVEN = 4  # parameters that are no settings: self, the picture's shape, how many actions there are, a key
 
 
 def make(
-    kind: str, domain: str, picture_shape: tuple[int, int, int], actions: int, key: Array, **settings: object
-) -> Net:
-    """The network `kind` for pictures of this shape; `settings` are its constructor's keyword arguments."""
-    if kind not in KINDS:
-        raise ForesightError(f"no network is called '{kind}'; there are: {', '.join(KINDS)}")
-    known = settings_of(kind)
+    net: "str | type[Net]", picture_shape: tuple[int, int, int], actions: int, key: "Array", **settings: object
+) -> "Net":
+    """The network `net` for pictures of this shape; `settings` are its constructor's keyword arguments.
+
+    >>> import jax
+    >>> net = make("drc", (10, 10, 7), 5, jax.random.key(0), depth=1, ticks=1, features=4, hidden=8)
+    >>> net.initial_memory()[0].cell.shape
+    (10, 10, 4)
+    """
+    build, known = net_class(net), settings_of(net)
     unknown = [name for name in settings if name not in known]
     if unknown:
-        raise ForesightError(f"'{kind}' has no setting '{unknown[0]}'; there are: {', '.join(known)}")
-    return KINDS[kind](domain, picture_shape, actions, key, **settings)
+        name = short_name(net) if isinstance(net, str) else build.__name__
+        raise ForesightError(f"'{name}' has no setting '{unknown[0]}'; there are: {', '.join(known) or 'none'}")
+    return build(picture_shape, actions, key, **settings)
 
 
-def settings_of(kind: str) -> dict[str, object]:
+def net_class(net: "str | type[Net]") -> "type[Net]":
+    """The class of a network: a name of `KINDS`, a path "package.module:Name", or the class itself."""
+    from foresight.nets.net import Net
+
+    return resolve(net, KINDS, "network", Net)
+
+
+def settings_of(net: "str | type[Net]") -> dict[str, object]:
     """The settings of a network and their defaults."""
-    parameters = inspect.signature(KINDS[kind].__init__).parameters.values()
-    return {p.name: p.default for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY}
+    parameters = list(inspect.signature(net_class(net).__init__).parameters.values())[GIVEN:]
+    return {p.name: p.default for p in parameters if p.kind is not inspect.Parameter.VAR_KEYWORD}

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from foresight.errors import ForesightError
-from foresight.nets.encoders import ENCODERS, Encoder, centre, plan_for
+from foresight.nets.encoders import Encoder, Plan, centre, default_encoder
 from foresight.nets.layers import Linear, at_least_one, compute_dtype, from_0_to_1, lecun_normal
 from foresight.nets.net import FeedForward
 
@@ -95,11 +95,11 @@ class ATreeC(FeedForward):
 
     def __init__(
         self,
-        domain: str,
         picture_shape: tuple[int, int, int],
         actions: int,
         key: Array,
         *,
+        encoder: Plan | None = None,  # None for one that suits the picture
         depth: int = 2,  # moves looked ahead; the paper tried 2 and 3
         embedding: int = 512,  # numbers in a state; the paper tried 128 and 512
         backup: str = "softmax",  # how a state's value comes from its actions: max or softmax
@@ -113,7 +113,7 @@ class ATreeC(FeedForward):
         at_least_one("ATreeC", depth=depth, embedding=embedding, reward_units=reward_units, features=features)
         from_0_to_1("ATreeC", td_lambda=td_lambda, gamma=gamma)
         encoder_key, embed_key, tree_key, critic_key = jax.random.split(key, 4)
-        plan = plan_for(domain, ENCODERS, "encoder").scaled(features)
+        plan = (default_encoder(picture_shape) if encoder is None else encoder).scaled(features)
         self.encoder = Encoder(plan, picture_shape[-1], key=encoder_key)
         height, width, channels = self.encoder.output_shape(picture_shape)
         self.embed = Linear(height * width * channels, embedding, key=embed_key)

@@ -3,16 +3,18 @@
 import equinox as eqx
 from jax import Array, random
 
-from foresight.nets.encoders import Encoder, Plan, centre, plan_for
+from foresight.nets.encoders import Encoder, Plan, centre, default_encoder
 from foresight.nets.heads import Head
 from foresight.nets.layers import at_least_one, compute_dtype
 from foresight.nets.net import FeedForward
 
-PLANS = {
-    "sokoban": Plan((32, 32, *(64,) * 7), (8, *(4,) * 8), (4, 2, *(1,) * 7)),
-    "gridworld": Plan((*(128,) * 7, 64), (3,) * 8, (1, 1, 2, *(1,) * 5)),
-    "sokoban-cells": Plan((32, 32, *(64,) * 7), (3,) * 9, (1,) * 9),  # not the paper's, as in `ENCODERS`
-}
+DEEPER = 6  # layers that a CNN has by default beyond those of the default encoder
+
+
+def default_plan(picture_shape: tuple[int, int, int]) -> Plan:
+    """The default encoder of pictures of this shape, and more layers after it."""
+    first = default_encoder(picture_shape)
+    return Plan(first.channels + (64,) * DEEPER, first.kernels + (3,) * DEEPER, first.strides + (1,) * DEEPER)
 
 
 class CNN(FeedForward):
@@ -24,12 +26,12 @@ class CNN(FeedForward):
 
     def __init__(
         self,
-        domain: str,
         picture_shape: tuple[int, int, int],
         actions: int,
         key: Array,
         *,
-        features: int | None = None,  # channels of the last layer, the others in proportion; None for the paper's
+        plan: Plan | None = None,  # the convolutions; None for some that suit the picture
+        features: int | None = None,  # channels of the last layer, the others in proportion; None for the plan's
         hidden: int = 256,  # units of the head
         dtype: str = "float32",
         form: str | None = None,  # of convolution; None for the fastest here
@@ -37,7 +39,7 @@ class CNN(FeedForward):
         encoder_key, head_key = random.split(key)
         compute_dtype(dtype)
         at_least_one("CNN", features=features, hidden=hidden)
-        plan = plan_for(domain, PLANS, "CNN").scaled(features)
+        plan = (default_plan(picture_shape) if plan is None else plan).scaled(features)
         self.encoder = Encoder(plan, picture_shape[-1], form=form, key=encoder_key)
         height, width, channels = self.encoder.output_shape(picture_shape)
         self.head = Head(height * width * channels, actions, hidden=hidden, key=head_key)

@@ -1,14 +1,15 @@
 """From a picture to the encoded observation i_t: stacks of convolutions, given as data."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jax import Array
 
-from foresight.errors import ForesightError
 from foresight.nets.layers import Conv
+
+WIDEST = 20  # positions along a side: pictures with more are shrunk by the default encoder
 
 
 class Plan(NamedTuple):
@@ -30,22 +31,14 @@ def scaled(widths: tuple[int, ...], features: int | None) -> tuple[int, ...]:
     return tuple(max(1, width * features // widths[-1]) for width in widths)
 
 
-# The appendix's section "Network parameters".
-ENCODERS = {
-    "sokoban": Plan((32, 32), (8, 4), (4, 2)),
-    "sokoban-cells": Plan((32, 32), (3, 3), (1, 1)),  # not the paper's: for views with one pixel or plane entry a cell
-    "boxworld": Plan((32, 32), (3, 2), (1, 1)),
-    "minipacman": Plan((32, 32), (3, 3), (1, 1)),
-    "gridworld": Plan((64, 64, 32), (3, 3, 2), (1, 1, 2)),
-    "atari": Plan((16, 32, 64, 128, 64, 32), (8, 4, 4, 3, 3, 3), (4, 2, 2, 1, 1, 1)),
-}
-
-
-def plan_for(domain: str, plans: dict[str, Any], what: str) -> Any:
-    """The plan of `domain`, or an error that says which domains have one."""
-    if domain not in plans:
-        raise ForesightError(f"no {what} is known for the domain '{domain}'; there is one for: {', '.join(plans)}")
-    return plans[domain]
+def default_encoder(picture_shape: tuple[int, int, int]) -> Plan:
+    """A plan for pictures of this shape: halved until a side has at most `WIDEST` positions; two layers or more."""
+    side, halvings = max(picture_shape[:2]), 0
+    while side > WIDEST:
+        side, halvings = -(-side // 2), halvings + 1
+    plain = max(1, 2 - halvings)
+    count = halvings + plain
+    return Plan((32,) * count, (4,) * halvings + (3,) * plain, (2,) * halvings + (1,) * plain)
 
 
 def centre(picture: Array, dtype: jnp.dtype = jnp.float32) -> Array:

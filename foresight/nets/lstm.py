@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from foresight.nets.encoders import ENCODERS, Encoder, centre, plan_for
+from foresight.nets.encoders import Encoder, Plan, centre, default_encoder
 from foresight.nets.heads import Head
 from foresight.nets.layers import Linear, at_least_one, compute_dtype, lecun_normal
 from foresight.nets.net import Net
@@ -63,8 +63,8 @@ class Module(eqx.Module):
 class LSTM(Net):
     """Two wirings, each the one that the parameter table counts.
 
-    Compressed (Sokoban): a linear layer first shortens the flattened observation, and a module sees its own output and
-    that of the module below. Uncompressed (Atari): the observation enters whole, and every module sees all outputs.
+    Compressed: a linear layer first shortens the flattened observation, and a module sees its own output and that of
+    the module below. Uncompressed: the observation enters whole, and every module sees all outputs.
     """
 
     encoder: Encoder
@@ -76,28 +76,27 @@ class LSTM(Net):
 
     def __init__(
         self,
-        domain: str,
         picture_shape: tuple[int, int, int],
         actions: int,
         key: Array,
         *,
+        encoder: Plan | None = None,  # None for one that suits the picture
         depth: int = 3,  # D
         ticks: int = 3,  # N
         units: int = 200,  # of each module, and of the compressed observation
         features: int = 32,  # channels of the encoded observation
         hidden: int = 256,  # units of the head
-        compressed: bool | None = None,  # None for the paper's choice: everywhere but on Atari
+        compressed: bool = True,  # the first of the two wirings
         dtype: str = "float32",
         form: str | None = None,  # of convolution; None for the fastest here
     ):
         compute_dtype(dtype)
         at_least_one("LSTM", depth=depth, ticks=ticks, units=units, features=features, hidden=hidden)
         encoder_key, compress_key, head_key, *module_keys = jax.random.split(key, 3 + depth)
-        plan = plan_for(domain, ENCODERS, "encoder").scaled(features)
+        plan = (default_encoder(picture_shape) if encoder is None else encoder).scaled(features)
         self.encoder = Encoder(plan, picture_shape[-1], form=form, key=encoder_key)
         height, width, _ = self.encoder.output_shape(picture_shape)
         inputs = height * width * features
-        compressed = domain != "atari" if compressed is None else compressed
         self.compress = Linear(inputs, units, key=compress_key) if compressed else None
         inputs = units if compressed else inputs
         self.modules = tuple(

@@ -6,7 +6,7 @@ import equinox as eqx
 import jax
 from jax import Array
 
-from foresight.nets.encoders import centre, plan_for, scaled
+from foresight.nets.encoders import centre, default_encoder, scaled
 from foresight.nets.heads import Head
 from foresight.nets.layers import Conv, at_least_one, compute_dtype
 from foresight.nets.net import FeedForward
@@ -23,19 +23,14 @@ class SectionPlan(NamedTuple):
     block_kernel: int = 3
 
 
-PLANS = {
-    "boxworld": (SectionPlan(16, 2), SectionPlan(32, 2), SectionPlan(64, 2, blocks=8, convolutions=2)),
-    "minipacman": (SectionPlan(16, 2), SectionPlan(32, 2), SectionPlan(32, 2, blocks=8, convolutions=2)),
-    # The nine sections of the text.
-    "sokoban": tuple(
-        SectionPlan(channels, kernel, stride, blocks=2, block_kernel=kernel)
-        for channels, kernel, stride in zip((32, 32, *(64,) * 7), (8, *(4,) * 8), (4, 2, *(1,) * 7), strict=True)
-    ),
-    # Not the paper's: for views with one pixel or plane entry a cell.
-    "sokoban-cells": tuple(SectionPlan(channels, 3, blocks=2) for channels in (32, 32, *(64,) * 7)),
-}
-# The parameter table counts another network for Sokoban: MiniPacman's, on the picture at its full size.
-COUNTED = {"sokoban": PLANS["minipacman"]}
+DEFAULT_BLOCKS = 4  # after the last of the default sections
+
+
+def default_sections(picture_shape: tuple[int, int, int]) -> tuple[SectionPlan, ...]:
+    """Sections that shrink pictures of this shape as the default encoder does, and residual blocks after them."""
+    layers = zip(*default_encoder(picture_shape), strict=True)
+    *first, last = (SectionPlan(channels, kernel, stride) for channels, kernel, stride in layers)
+    return *first, last._replace(blocks=DEFAULT_BLOCKS, convolutions=2)
 
 
 class Block(eqx.Module):
@@ -85,28 +80,27 @@ class ResNet(FeedForward):
 
     def __init__(
         self,
-        domain: str,
         picture_shape: tuple[int, int, int],
         actions: int,
         key: Array,
         *,
-        as_counted: bool = False,  # on Sokoban, the network of the parameter table instead of the text's
-        features: int | None = None,  # channels of the last section, the others in proportion; None for the paper's
+        sections: tuple[SectionPlan, ...] | None = None,  # None for some that suit the picture
+        features: int | None = None,  # channels of the last section, the others in proportion; None for the plan's
         hidden: int = 256,  # units of the head
         dtype: str = "float32",
         form: str | None = None,  # of convolution; None for the fastest here
     ):
         compute_dtype(dtype)
         at_least_one("ResNet", features=features, hidden=hidden)
-        plans = plan_for(domain, COUNTED, "ResNet as counted") if as_counted else plan_for(domain, PLANS, "ResNet")
+        plans = default_sections(picture_shape) if sections is None else sections
         head_key, *section_keys = jax.random.split(key, 1 + len(plans))
         widths = scaled(tuple(plan.channels for plan in plans), features)
         height, width, inputs = picture_shape
-        sections = []
+        built = []
         for plan, channels, section_key in zip(plans, widths, section_keys, strict=True):
-            sections.append(Section(plan, inputs, channels, form=form, key=section_key))
+            built.append(Section(plan, inputs, channels, form=form, key=section_key))
             height, width, inputs = -(-height // plan.stride), -(-width // plan.stride), channels
-        self.sections = tuple(sections)
+        self.sections = tuple(built)
         self.head = Head(height * width * inputs, actions, hidden=hidden, key=head_key)
         self.dtype = dtype
 

@@ -5,15 +5,13 @@ of two rules. "Although these equations denote a single convolutional operation 
 in each case with a relu activation in between": that pair is `TwoConvs`.
 """
 
-from typing import NamedTuple
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jax import Array
 
 from foresight.errors import ForesightError
-from foresight.nets.encoders import ENCODERS, Encoder, centre, plan_for
+from foresight.nets.encoders import Encoder, Plan, centre, default_encoder
 from foresight.nets.heads import Head
 from foresight.nets.layers import Conv, at_least_one, compute_dtype, convolution, from_0_to_1, with_bias
 from foresight.nets.net import FeedForward
@@ -52,7 +50,7 @@ class TwoConvs(eqx.Module):
         if jax.default_backend() != "cpu":
             return self.second(x)
         # Many channels become few, so sums of shifted results move far less than shifted inputs would. On two CPU
-        # cores VIN learns 131 frames/s of a 12x12 Gridworld in a loop with them, 47 with slices, 16 natively.
+        # cores VIN learns 131 frames/s of a 12x12 board in a loop with them, 47 with slices, 16 natively.
         return convolve_by_sums(x, self.second.weight.astype(x.dtype))
 
 
@@ -127,25 +125,12 @@ class SoftAttention(eqx.Module):
         return jax.nn.sigmoid(self.score(image)[:, :, 0].astype(jnp.float32))
 
 
-class Sizes(NamedTuple):
-    """What the paper swept and does not state; with these numbers VIN has the paper's parameter counts."""
-
-    encoded: bool  # whether I is the encoded frame and the attention learned; else the picture is the board itself
-    depth: int  # value iterations: the VIN paper's for boards of about the same size
-    abstract_actions: int
-    reward_channels: int
-    kernels: tuple[int, int]  # of the two convolutions of each pair
-
-
-SIZES = {"gridworld": Sizes(encoded=False, depth=36, abstract_actions=8, reward_channels=8, kernels=(3, 3))}
-ENCODED = Sizes(encoded=True, depth=10, abstract_actions=10, reward_channels=2, kernels=(3, 1))
-
-
 class VIN(FeedForward):
     """Value iteration on a learned reward map, read off where the attention looks.
 
-    Gridworld's picture is the board, so there I is the picture and the attention is the player's position. Elsewhere
-    I is what DRC's encoder gives, and the attention is learned.
+    I is what an encoder gives, and the attention is learned. Where the picture is the board itself (`encoded` is
+    false), I is the picture and the attention is the player's position. The paper swept the sizes and does not state
+    them; with the default ones VIN has its parameter count.
     """
 
     encoder: Encoder | None
@@ -158,14 +143,16 @@ class VIN(FeedForward):
 
     def __init__(
         self,
-        domain: str,
         picture_shape: tuple[int, int, int],
         actions: int,
         key: Array,
         *,
-        depth: int | None = None,  # value iterations; None, here and below, for the domain's own
-        abstract_actions: int | None = None,
-        reward_channels: int | None = None,
+        encoded: bool = True,  # otherwise the picture is the board, and its brightest cell the player
+        encoder: Plan | None = None,  # None for one that suits the picture
+        depth: int = 10,  # value iterations
+        abstract_actions: int = 10,
+        reward_channels: int | None = None,  # None: 1 with `gamma`; otherwise 2, or one for each abstract action
+        kernels: tuple[int, int] = (3, 1),  # of the two convolutions of each pair
         gamma: float | None = None,  # a number chooses the rule Q = R + gamma (W * V)
         channels: int = 64,  # between the two convolutions of the reward and of the transition
         attention_channels: int | None = None,  # between those of the learned attention; there None is 50
@@ -178,23 +165,18 @@ class VIN(FeedForward):
         at_least_one("VIN", channels=channels, attention_channels=attention_channels, features=features, hidden=hidden)
         from_0_to_1("VIN", gamma=gamma)
         encoder_key, reward_key, rule_key, attention_key, head_key = jax.random.split(key, 5)
-        sizes = SIZES.get(domain, ENCODED)
-        kernels = sizes.kernels
-        depth = sizes.depth if depth is None else depth
-        if abstract_actions is None:
-            abstract_actions = sizes.abstract_actions
         if reward_channels is None:
-            reward_channels = sizes.reward_channels if gamma is None else 1
-        if sizes.encoded:
+            reward_channels = 1 if gamma is not None else 2 if encoded else abstract_actions
+        if encoded:
             features = 32 if features is None else features
-            plan = plan_for(domain, ENCODERS, "encoder").scaled(features)
+            plan = (default_encoder(picture_shape) if encoder is None else encoder).scaled(features)
             self.encoder = Encoder(plan, picture_shape[-1], key=encoder_key)
             between = 50 if attention_channels is None else attention_channels
             self.attention = SoftAttention(features, between, kernels, key=attention_key)
-        elif features is not None or attention_channels is not None:
+        elif not (features is None and attention_channels is None and encoder is None):
             raise ForesightError(
-                f"VIN on {domain} has no encoder and no learned attention, so it takes neither "
-                "features nor attention_channels"
+                "VIN with encoded=false has no encoder and no learned attention, so it takes neither "
+                "encoder nor features nor attention_channels"
             )
         else:
             self.encoder = None

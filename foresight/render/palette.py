@@ -1,12 +1,16 @@
-"""How the cells of each domain look, in pictures and as text: one row for each code of an observation. Numpy only."""
+"""How cells look, in pictures and as text: one style for each code of an observation. Numpy only."""
 
+import string
 from collections.abc import Callable
 from colorsys import hsv_to_rgb
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
+from foresight.errors import ForesightError
 from foresight.render.sprites import COLOURS as SOKOBAN_COLOURS
+from foresight.render.sprites import SPRITES as SOKOBAN_SPRITES
 
 Colour = tuple[int, int, int]
 Shape = Callable[[np.ndarray, np.ndarray], np.ndarray]  # from -1..1 across a cell, x and y, to where there is ink
@@ -45,16 +49,45 @@ class CellStyle(NamedTuple):
     shape: Shape = full
 
 
-def sokoban() -> list[CellStyle]:
+@dataclass(frozen=True, eq=False)
+class Palette:
+    """The styles of cells by their code, and where there are such, pictures of them."""
+
+    styles: tuple[CellStyle, ...]
+    sprites: np.ndarray | None = None  # uint8 [codes, S, S, 3], drawn where a cell has room for them
+
+    def __len__(self) -> int:
+        """How many codes there are."""
+        return len(self.styles)
+
+    def __getitem__(self, code: int) -> CellStyle:
+        """How the cells with this code look."""
+        if code >= len(self.styles):
+            raise ForesightError(f"there is no cell with code {code} to draw; this palette has 0 to {len(self) - 1}")
+        return self.styles[code]
+
+
+def plain() -> Palette:
+    """For observations of which nothing is known: nothing is black, every other code has a letter and a colour."""
+    letters = (string.digits + string.ascii_letters)[1:]
+    styles = [CellStyle(" ", "  ", (0, 0, 0))]
+    for code in range(1, 256):
+        colour = hsv_to_rgb(code * 0.381966 % 1, 0.6, 1.0)  # the golden angle: neighbours differ most
+        letter = letters[(code - 1) % len(letters)]
+        styles.append(CellStyle(letter, 2 * letter, tuple(round(255 * part) for part in colour)))
+    return Palette(tuple(styles))
+
+
+def sokoban() -> Palette:
     """The seven cells; pictures use the 8x8 sprites."""
     glyphs = ("##", "  ", "()", "[]", "[]", ":)", ":)")
     floor = rgb(SOKOBAN_COLOURS[1])
     palette = [CellStyle(*row, rgb(ink)) for *row, ink in zip("# .$*@+", glyphs, SOKOBAN_COLOURS, strict=True)]
     palette[2] = palette[2]._replace(ground=floor, shape=disc(0.5))
-    return palette
+    return Palette(tuple(palette), SOKOBAN_SPRITES)
 
 
-def boxworld() -> list[CellStyle]:
+def boxworld() -> Palette:
     """Wall, background, agent and gem, then a letter for each of the 20 colours."""
     grey = (204, 204, 204)  # Box-World's 800, 500 and 999 thousandths, scaled so that 999 is 255
     palette = [CellStyle("#", "##", (0, 0, 0)), CellStyle(" ", "  ", grey)]
@@ -66,10 +99,10 @@ def boxworld() -> list[CellStyle]:
         ink = tuple(round(round(1000 * part) * 255 / 999) for part in hsv_to_rgb(colour / 20, 0.5, 0.7))
         letter = chr(ord("a") + colour)
         palette.append(CellStyle(letter, 2 * letter, ink))
-    return palette
+    return Palette(tuple(palette))
 
 
-def minipacman() -> list[CellStyle]:
+def minipacman() -> Palette:
     """Empty, wall, food, pill, player; from code 10 on ghosts, the more yellow the longer they can be eaten."""
     palette = [
         CellStyle(" ", "  ", (0, 0, 0)),
@@ -83,18 +116,15 @@ def minipacman() -> list[CellStyle]:
     unused = [CellStyle("?", "??", (0, 0, 0))] * 5
     ghosts = [CellStyle("e" if power else "G", "ee" if power else "GG", (255, round(255 * power / 20), 0), shape=ghost)
               for power in range(21)]  # fmt: skip
-    return palette + unused + ghosts
+    return Palette((*palette, *unused, *ghosts))
 
 
-def gridworld() -> list[CellStyle]:
+def gridworld() -> Palette:
     """Free, obstacle, goal, player; the paper's picture is grey, ours has colours."""
     free = (243, 244, 240)
-    palette = [CellStyle(" ", "  ", free), CellStyle("#", "##", (62, 66, 78))]
-    return [
-        *palette,
-        CellStyle("x", "<>", (34, 160, 94), free, block(0.75)),
-        CellStyle("@", ":)", (226, 98, 34), free, disc(0.85)),
-    ]
+    goal = CellStyle("x", "<>", (34, 160, 94), free, block(0.75))
+    player = CellStyle("@", ":)", (226, 98, 34), free, disc(0.85))
+    return Palette((CellStyle(" ", "  ", free), CellStyle("#", "##", (62, 66, 78)), goal, player))
 
 
 def rgb(colour: np.ndarray) -> Colour:
@@ -103,9 +133,8 @@ def rgb(colour: np.ndarray) -> Colour:
     return red, green, blue
 
 
-PALETTES: dict[str, list[CellStyle]] = {
-    "sokoban": sokoban(),
-    "boxworld": boxworld(),
-    "minipacman": minipacman(),
-    "gridworld": gridworld(),
-}
+DEFAULT = plain()
+SOKOBAN = sokoban()
+BOXWORLD = boxworld()
+MINIPACMAN = minipacman()
+GRIDWORLD = gridworld()

@@ -12,17 +12,24 @@ from jax import Array
 
 from foresight.envs.host import HostEnv
 from foresight.errors import ForesightError
+from foresight.learning.actors import (
+    ActorLearnerQueue,
+    HostState,
+    actors,
+    compile_gradient_step,
+    init_host_training,
+    learn,
+)
+from foresight.learning.update import Metrics
+from foresight.nets.net import Net
 from foresight.runs.build import build_host_env, build_net
 from foresight.runs.config import DeviceSettings, RunConfig
 from foresight.runs.devices import describe
-from foresight.runs.writer import SaveOptions
+from foresight.runs.loggers import OpenLogger
 from foresight.runs.loop import Outcome, say_on_stderr, train_loop
 from foresight.runs.metrics import Record
-from foresight.runs.loggers import OpenLogger
 from foresight.runs.train import iterations_done, to_records
-from foresight.learning.actors import ActorLearnerQueue, HostState, actors, init_host_training, compile_gradient_step, learn
-from foresight.learning.update import Metrics
-from foresight.nets.net import Net
+from foresight.runs.writer import SaveOptions
 
 OF_EPISODES = ("score", "length")  # fields of a record that only episodes can tell
 
@@ -51,7 +58,9 @@ def run_host_training(
     make_env = make_env or partial(build_host_env, config, config.learn.minibatch, threads_of_an_actor(config))
     settings = config.schedule
     first = start_from(init_host_training(first_net(config, make_env, build), settings))
-    say(f"training on {describe(None)}, playing with {settings.gradient_steps_per_iteration} x {settings.minibatch} games")
+    say(
+        f"training on {describe(None)}, playing with {settings.gradient_steps_per_iteration} x {settings.minibatch} games"
+    )
     gradient_step = compile_gradient_step(settings)
     with ExitStack() as stack:
         at_play: list[ActorLearnerQueue] = []
@@ -81,13 +90,13 @@ def run_host_training(
 def refuse_what_the_host_cannot(config: RunConfig, devices: DeviceSettings) -> None:
     """One agent learns in one process on one device, the first."""
     if config.seeds > 1:
-        raise ForesightError(f"--seeds {config.seeds}: games on the host train one agent at a time")
+        raise ForesightError(f"`seeds` {config.seeds}: games on the host train one agent at a time")
     if config.learn.non_finite == "skip":
-        raise ForesightError("--non-finite skip: games on the host go on and cannot be taken back; use stop")
+        raise ForesightError("`non_finite` skip: games on the host go on and cannot be taken back; use stop")
     if devices.coordinator is not None:
-        raise ForesightError("--coordinator: games on the host train in one process")
+        raise ForesightError("`coordinator`: games on the host train in one process")
     if devices.devices > 1:
-        raise ForesightError(f"--devices {devices.devices}: what is played on the host is learned from on one device")
+        raise ForesightError(f"`devices` {devices.devices}: what is played on the host is learned from on one device")
 
 
 def threads_of_an_actor(config: RunConfig) -> int:
@@ -110,7 +119,7 @@ def first_net(
     try:
         if env.batch != config.learn.minibatch:
             raise ForesightError(
-                f"an actor plays --minibatch games ({config.learn.minibatch}), but {env.name} was made with {env.batch}"
+                f"an actor plays `minibatch` games ({config.learn.minibatch}), but {env.name} was made with {env.batch}"
             )
         return jax.jit(partial(build, config, env))(jax.random.key(config.seed))
     finally:

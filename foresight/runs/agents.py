@@ -12,17 +12,22 @@ import numpy as np
 
 from foresight.envs.env import Env
 from foresight.envs.host import HostEnv
+from foresight.envs.level_select import state_of_level
+from foresight.envs.sokoban.rules import pack_set
 from foresight.errors import ForesightError
-from foresight.storage.arrays import Arrays, encode, fill, name_leaves, to_arrays
+from foresight.evaluation.episode import Episode, play_episode
+from foresight.evaluation.solve import PlaySettings
+from foresight.learning.update import TrainState
+from foresight.levels import LevelError, LevelSet, open_set
+from foresight.levels.naming import find_set
+from foresight.levels.operations import widen
+from foresight.nets.net import Net
 from foresight.runs.build import build_any, net_shape
 from foresight.runs.config import RunConfig, from_json
 from foresight.runs.loop import say_on_stderr
 from foresight.runs.weights import Weights, load_weights
+from foresight.storage.arrays import Arrays, encode, fill, name_leaves, to_arrays
 from foresight.storage.files import write_whole
-from foresight.learning.update import TrainState
-from foresight.levels import LevelError
-from foresight.levels.naming import find_set
-from foresight.nets.net import Net
 
 SUFFIX = ".safetensors"
 TEST_SET = "builtin/test"
@@ -31,7 +36,7 @@ SHIPPED = Path(str(files("foresight"))) / "agents"  # trained agents that come w
 
 
 class Agent(NamedTuple):
-    """A network with the domain it plays and how it came to be."""
+    """A network with the domain it plays and how it came to be; `play` shows it at work."""
 
     net: Net
     env: Env | HostEnv  # of the host where `config.is_on_host`: a single game, not begun
@@ -45,6 +50,45 @@ class Agent(NamedTuple):
     def frames(self) -> int:
         """Environment steps it was trained for."""
         return self.step * self.config.learn.steps_per_iteration
+
+    @property
+    def default_max_steps(self) -> int:
+        """The step limit to play with where none is asked for: the paper's, or training's where that is longer."""
+        return max(PlaySettings.max_steps, self.config.env.max_episode_steps[1])
+
+    def play(
+        self,
+        level: int | str | np.ndarray = 0,
+        think: int = 0,
+        max_steps: int | None = None,
+        greedy: bool = True,
+        seed: int = 0,
+    ) -> Episode:
+        """Play one level, after `think` looks at it: a number of the agent's set, or a Sokoban board, text or codes.
+
+        A board smaller than the network's is padded with walls. With `greedy=False` actions are drawn from the policy.
+        """
+        if self.config.is_on_host:
+            raise ForesightError(f"{self.config.domain} runs on the host: evaluate it, or watch it by the command line")
+        settings = PlaySettings(max_steps or self.default_max_steps, think, greedy)
+        number = level if isinstance(level, int | np.integer) else 0
+        return play_episode(
+            self.env, self.net, state_of_level(self.env, level), settings, jax.random.key(seed), int(number)
+        )
+
+    def on_levels(self, levels: str | Path | LevelSet) -> "Agent":
+        """The same agent on another set of levels; boards smaller than the network's are padded with walls."""
+        if not self.config.takes_level_sets:
+            raise ForesightError(f"{self.config.domain} makes its own levels: `levels` is for sokoban")
+        chosen = levels if isinstance(levels, LevelSet) else open_set(levels)
+        if chosen.height > self.env.height or chosen.width > self.env.width:
+            raise ForesightError(
+                f"{chosen.name} has boards of {chosen.height}x{chosen.width}, and the agent's are "
+                f"{self.env.height}x{self.env.width}: give `levels` of its size or smaller"
+            )
+        padded = widen(chosen, self.env.height, self.env.width, chosen.boxes)
+        env = replace(self.env, levels=jnp.asarray(pack_set(padded)))
+        return self._replace(env=env, levels=chosen.name if isinstance(levels, LevelSet) else str(levels))
 
 
 def shipped_names() -> list[str]:
@@ -71,9 +115,9 @@ def load_agents(model: str | Path, levels: str | None = None, best: bool = False
     path = find_model(model)
     weights = load_weights(path, best)
     config = config_of(weights)
-    if levels is not None and config.domain != "sokoban":
-        raise ForesightError(f"{model} plays {config.domain}, which makes its own levels: --levels is for sokoban")
-    if config.domain == "sokoban":
+    if levels is not None and not config.takes_level_sets:
+        raise ForesightError(f"{model} plays {config.domain}, which makes its own levels: `levels` is for sokoban")
+    if config.takes_level_sets:
         levels = levels or usual_levels(path, config)
     env = build_any(config, levels)
     check_boards(model, weights, config, env, levels)
@@ -88,7 +132,7 @@ def usual_levels(path: Path, config: RunConfig) -> str:
     except LevelError:
         if path.parent != SHIPPED:
             raise
-        say_on_stderr(f"{trained_on} is not here: playing {TEST_SET} (--levels names another set)")
+        say_on_stderr(f"{trained_on} is not here: playing {TEST_SET} (`levels` names another set)")
         return TEST_SET
     return trained_on
 
@@ -102,14 +146,14 @@ def check_boards(
     model: str | Path, weights: Weights, config: RunConfig, env: Env | HostEnv, levels: str | None
 ) -> None:
     """Reject Sokoban levels of another size than the network is made for; some networks play boards of any size."""
-    if config.domain != "sokoban" or is_made_for(weights, config, env):
+    if not config.takes_level_sets or is_made_for(weights, config, env):
         return
     sides = (side for side in SIDES if is_made_for(weights, config, replace(env, height=side, width=side)))
     side = next(sides, None)
     if side is not None:  # otherwise it does not fit for another reason, which is reported when it is filled
         raise ForesightError(
             f"{model} plays boards of {side}x{side}, and those of {levels} are {env.height}x{env.width}: "
-            "give --levels of its size"
+            "give `levels` of its size"
         )
 
 
@@ -162,5 +206,5 @@ def for_seeds(arrays: Arrays, there: int, wanted: int, source: Path) -> Arrays:
     if there == wanted:
         return arrays
     if there > 1:
-        raise ForesightError(f"{source} holds {there} agents: start {there} seeds from them (--seeds {there})")
+        raise ForesightError(f"{source} holds {there} agents: start {there} seeds from them (`seeds` {there})")
     return {name: np.repeat(array[None], wanted, axis=0) for name, array in arrays.items()}

@@ -1,6 +1,6 @@
 """From a configuration to the environment and the network it names."""
 
-from typing import get_type_hints
+from typing import Any, get_type_hints
 
 import jax
 from jax import Array
@@ -10,18 +10,19 @@ from foresight.envs.atari import GAMES, REPEAT, Atari
 from foresight.envs.env import Env
 from foresight.envs.host import HostEnv
 from foresight.errors import ForesightError
-from foresight.runs.config import RunConfig, assignments, restored
-from foresight.nets import KINDS
 from foresight.nets import make as make_net
+from foresight.nets import net_class, settings_of
 from foresight.nets.net import Net
+from foresight.runs.architectures import architecture
+from foresight.runs.config import RunConfig, assignments, restored
 
-ATARI_SETTINGS = ("game", "clip_rewards", "life_loss_ends", "noop_starts")  # what --env may say; the rest is the run's
+ATARI_SETTINGS = ("game", "clip_rewards", "life_loss_ends", "noop_starts")  # what `env` may say; the rest is the run's
 
 
 def build_env(config: RunConfig, levels: str | None = None, max_episode_steps: tuple[int, int] | None = None) -> Env:
-    """The domain of a run, on its own levels and caps or on others."""
+    """The domain of a run, on its own levels and step limits or on others."""
     settings = assignments(config.env.env, "env")
-    if config.domain == "sokoban":
+    if config.takes_level_sets:
         settings["levels"] = levels or config.env.levels
     return make_env(config.domain, max_episode_steps=max_episode_steps or config.env.max_episode_steps, **settings)
 
@@ -33,10 +34,12 @@ def build_host_env(config: RunConfig, batch: int, threads: int = 0, max_steps: i
     if unknown:
         raise ForesightError(f"atari has no setting '{unknown[0]}'; there are: {', '.join(ATARI_SETTINGS)}")
     if "game" not in settings:
-        raise ForesightError(f"which Atari game? give --env game=NAME, one of: {', '.join(GAMES)}")
+        raise ForesightError(f"which Atari game? give `env` game=NAME, one of: {', '.join(GAMES)}")
     low, high = config.env.max_episode_steps
     if low != high:
-        raise ForesightError(f"--max-episode-steps {low} {high}: the emulator cuts all episodes at one length; give it twice")
+        raise ForesightError(
+            f"`max_episode_steps` {low} {high}: the emulator cuts all episodes at one length; give it twice"
+        )
     return Atari(batch=batch, threads=threads, frame_cap=REPEAT * (max_steps or high), **settings)
 
 
@@ -47,12 +50,26 @@ def build_any(config: RunConfig, levels: str | None = None) -> Env | HostEnv:
 
 def build_net(config: RunConfig, env: Env | HostEnv, key: Array) -> Net:
     """The network of a run, newly initialised."""
-    cells = config.domain == "sokoban" and env.view != "sprites"
-    domain = "sokoban-cells" if cells else config.domain
-    settings, hints = config.net.keywords(), get_type_hints(KINDS[config.net.net].__init__)
+    settings = architecture(config.net.net, env) | said_of_net(config)
+    return make_net(config.net.net, env.picture_shape, env.actions, key, **settings)
+
+
+def said_of_net(config: RunConfig) -> dict[str, Any]:
+    """What a run says of its network, as the constructor wants it."""
+    settings, hints = config.net.keywords(), hints_of(net_class(config.net.net))
+    if "dtype" not in settings_of(config.net.net):  # a network of somebody's own may have but one
+        del settings["dtype"]
     for name in settings.keys() & hints.keys():  # what is unknown is rejected by `make_net`
-        restored(hints[name], settings[name], f"--net-set {name}")
-    return make_net(config.net.net, domain, env.picture_shape, env.actions, key, **settings)
+        settings[name] = restored(hints[name], settings[name], f"`net_set` {name}")
+    return settings
+
+
+def hints_of(net: type[Net]) -> dict[str, Any]:
+    """The types of a network's settings, as far as its author says them."""
+    try:
+        return get_type_hints(net.__init__)
+    except NameError:  # annotations that name what was imported for a type checker alone
+        return {}
 
 
 def net_shape(config: RunConfig, env: Env | HostEnv) -> Net:

@@ -1,4 +1,4 @@
-"""What defines a run: frozen records whose fields are the flags of `foresight train`."""
+"""What defines a run: frozen records of plain values, as `config.json` holds them."""
 
 import dataclasses
 import json
@@ -8,15 +8,11 @@ import typing
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from tyro.conf import Positional
-
+from foresight.envs import facts
 from foresight.errors import ForesightError
 from foresight.learning.settings import LearnSettings
+from foresight.plugins import short_name
 
-Domain = Literal["sokoban", "boxworld", "minipacman", "gridworld", "atari"]
-ON_HOST = ("atari",)  # domains whose games do not run on the device that learns
-SCORED = ("atari", "minipacman")  # domains in which nothing is ever solved: the score says how well they are played
-Kind = Literal["drc", "lstm", "cnn", "resnet", "vin", "atreec", "i2a"]
 PRINTED = {"resnet": "ResNet", "atreec": "ATreeC"}  # the others are abbreviations, in capitals
 
 
@@ -33,15 +29,17 @@ class EnvSettings:
 
     def __post_init__(self) -> None:
         if not 1 <= self.max_episode_steps[0] <= self.max_episode_steps[1]:
-            raise ForesightError(f"--max-episode-steps must be two numbers, at least 1 and rising, not {self.max_episode_steps}")
+            raise ForesightError(
+                f"`max_episode_steps` must be two numbers, at least 1 and rising, not {self.max_episode_steps}"
+            )
 
 
 @dataclass(frozen=True)
 class NetSettings:
     """The network. What is skipped keeps the network's own default."""
 
-    net: Kind = "drc"
-    """which architecture"""
+    net: str = "drc"
+    """drc, lstm, cnn, resnet, vin, atreec, i2a, or one of your own as package.module:Name"""
     depth: int | None = None
     """D: modules of a DRC or LSTM, iterations of a VIN, depth of ATreeC's tree"""
     ticks: int | None = None
@@ -57,13 +55,14 @@ class NetSettings:
     def label(self) -> str:
         """The network as figures name it, such as DRC(3,3)."""
         sizes = ",".join(str(size) for size in (self.depth, self.ticks) if size is not None)
-        return PRINTED.get(self.net, self.net.upper()) + (f"({sizes})" if sizes else "")
+        name = short_name(self.net) if ":" in self.net else PRINTED.get(self.net, self.net.upper())
+        return name + (f"({sizes})" if sizes else "")
 
     def keywords(self) -> dict[str, Any]:
         """Keyword arguments of `foresight.nets.make`."""
         named = {"depth": self.depth, "ticks": self.ticks, "features": self.features, "dtype": self.dtype}
         return {name: value for name, value in named.items() if value is not None} | assignments(
-            self.net_set, "net-set"
+            self.net_set, "net_set"
         )
 
 
@@ -71,8 +70,8 @@ class NetSettings:
 class RunConfig:
     """Everything that a run's result depends on."""
 
-    domain: Positional[Domain] = "sokoban"
-    """what is played"""
+    domain: str = "sokoban"
+    """what is played: sokoban, boxworld, minipacman, gridworld, atari, or one of your own as package.module:Name"""
     steps: float = 2e7
     """environment steps in all, of each seed"""
     seed: int = 0
@@ -87,22 +86,27 @@ class RunConfig:
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.steps) and self.steps >= 1):
-            raise ForesightError(f"--steps must be a number of at least 1, such as 2e7, not {self.steps}")
+            raise ForesightError(f"`steps` must be a number of at least 1, such as 2e7, not {self.steps}")
         for name in ("seeds", "iterations_per_call"):
             if getattr(self, name) < 1:
-                raise ForesightError(f"--{name} must be at least 1, not {getattr(self, name)}")
+                raise ForesightError(f"`{name}` must be at least 1, not {getattr(self, name)}")
         if not 0 <= self.seed <= 2**31 - self.seeds:
-            raise ForesightError(f"--seed must be at least 0, and all seeds below 2^31, not {self.seed}")
+            raise ForesightError(f"`seed` must be at least 0, and all seeds below 2^31, not {self.seed}")
 
     @property
     def is_on_host(self) -> bool:
         """True where the games run beside the device, so that actor threads must play them."""
-        return self.domain in ON_HOST
+        return facts(self.domain).is_on_host
 
     @property
     def is_scored(self) -> bool:
         """True where the score says how well an agent plays, and not the share of levels solved."""
-        return self.domain in SCORED
+        return facts(self.domain).is_scored
+
+    @property
+    def takes_level_sets(self) -> bool:
+        """True where what is played is a set of levels that has a name."""
+        return facts(self.domain).takes_level_sets
 
     @property
     def iterations(self) -> int:
@@ -142,9 +146,9 @@ class DeviceSettings:
 
     def __post_init__(self) -> None:
         if self.coordinator is None and (self.processes is not None or self.process_id is not None):
-            raise ForesightError("--processes and --process-id go with --coordinator HOST:PORT, which is missing")
+            raise ForesightError("`processes` and `process_id` go with `coordinator`, HOST:PORT, which is missing")
         if self.coordinator is not None and self.devices:
-            raise ForesightError("--devices chooses among one machine's devices; with --coordinator all are used")
+            raise ForesightError("`devices` chooses among one machine's devices; with `coordinator` all are used")
 
 
 def from_json(record: type, values: Any, where: str = "config") -> Any:
@@ -163,8 +167,13 @@ def restored(hint: Any, value: Any, where: str) -> Any:
     """A value of a field, with tuples and records as they were."""
     if dataclasses.is_dataclass(hint):
         return from_json(hint, value, where)
+    if isinstance(hint, types.UnionType):
+        return restored_union(hint, value, where)
     if typing.get_origin(hint) is tuple:
         return restored_tuple(hint, value, where)
+    if is_named_tuple(hint) and isinstance(value, list | tuple) and len(value) <= len(hint._fields):
+        fields = zip(typing.get_type_hints(hint).items(), value, strict=False)
+        return hint(*(restored(kind, each, f"{where}.{name}") for (name, kind), each in fields))
     if typing.get_origin(hint) is Literal:
         if value not in typing.get_args(hint):
             raise ForesightError(f"{where} is {value!r}; expected one of {', '.join(typing.get_args(hint))}")
@@ -173,6 +182,21 @@ def restored(hint: Any, value: Any, where: str) -> Any:
     if not isinstance(value, allowed) or (isinstance(value, bool) and bool not in allowed):
         raise ForesightError(f"{where} is {value!r}; expected {' or '.join(t.__name__ for t in allowed)}")
     return value
+
+
+def restored_union(hint: Any, value: Any, where: str) -> Any:
+    """A value of one of several kinds; where it is none of them, all are named."""
+    for kind in typing.get_args(hint):
+        try:
+            return restored(kind, value, where)
+        except ForesightError:
+            continue
+    raise ForesightError(f"{where} is {value!r}; expected {' or '.join(t.__name__ for t in allowed_types(hint))}")
+
+
+def is_named_tuple(hint: Any) -> bool:
+    """Whether a type hint is a NamedTuple, such as a plan of convolutions."""
+    return isinstance(hint, type) and issubclass(hint, tuple) and hasattr(hint, "_fields")
 
 
 def restored_tuple(hint: Any, value: Any, where: str) -> tuple:
@@ -189,16 +213,16 @@ def allowed_types(hint: Any) -> tuple[type, ...]:
     """The classes that a plain value may have for a type hint."""
     if isinstance(hint, types.UnionType):
         return sum((allowed_types(part) for part in typing.get_args(hint)), ())
-    return (float, int) if hint is float else (hint,)
+    return (float, int) if hint is float else (typing.get_origin(hint) or hint,)
 
 
-def assignments(pairs: tuple[str, ...], flag: str) -> dict[str, Any]:
+def assignments(pairs: tuple[str, ...], setting: str) -> dict[str, Any]:
     """NAME=VALUE pairs: VALUE is read as JSON where it is, otherwise it is a word; lists become tuples."""
     values = {}
     for pair in pairs:
         name, equals, text = pair.partition("=")
         if not equals:
-            raise ForesightError(f"--{flag} {pair}: expected NAME=VALUE")
+            raise ForesightError(f"`{setting}` {pair}: expected NAME=VALUE")
         try:
             value = json.loads(text)
         except ValueError:

@@ -7,10 +7,10 @@ import jax
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
 from foresight.errors import ForesightError
-from foresight.runs.config import DeviceSettings
 from foresight.learning.settings import LearnSettings
 from foresight.learning.sharding import ENVS
 from foresight.learning.update import TrainState
+from foresight.runs.config import DeviceSettings
 
 DETECT = "auto"
 
@@ -25,8 +25,8 @@ def join_processes(settings: DeviceSettings) -> None:
     except (ValueError, RuntimeError) as error:
         reported = "no cluster says who they are" if address is None else f"with {settings}"
         raise ForesightError(
-            f"the processes of the run cannot meet, {reported} ({error}); give each --coordinator HOST:PORT, "
-            "--processes N and its own --process-id, from 0"
+            f"the processes of the run cannot meet, {reported} ({error}); give each `coordinator` HOST:PORT, "
+            "`processes` and its own `process_id`, from 0"
         ) from error
 
 
@@ -34,13 +34,13 @@ def env_mesh(settings: DeviceSettings, learn: LearnSettings) -> Mesh | None:
     """The devices in a row, to shard the environments along; None if there is only one."""
     devices = jax.devices()
     if settings.devices > len(devices):
-        raise ForesightError(f"--devices {settings.devices}: this machine has {len(devices)}")
+        raise ForesightError(f"`devices` {settings.devices}: this machine has {len(devices)}")
     devices = devices[: settings.devices or None]
     count = len(devices)
     if learn.num_envs % count or learn.minibatch % count:
         raise ForesightError(
-            f"--num-envs ({learn.num_envs}) and --minibatch ({learn.minibatch}) must be multiples of the number of devices, "
-            f"{count}, among which they are shared out; --devices uses fewer"
+            f"`num_envs` ({learn.num_envs}) and `minibatch` ({learn.minibatch}) must be multiples of the number of "
+            f"devices, {count}, among which they are shared out; `devices` uses fewer"
         )
     return None if count == 1 else jax.make_mesh((count,), (ENVS,), (AxisType.Auto,), devices=devices)
 

@@ -76,7 +76,7 @@ def level_count(agent: Agent, limit: int | None) -> int:
     there = None if agent.config.is_on_host else agent.env.level_count
     if there is None and limit is None:
         what = "goes on" if agent.config.is_on_host else "makes levels"
-        raise ForesightError(f"{agent.env.name} {what} without end: say how many to play with --limit")
+        raise ForesightError(f"{agent.env.name} {what} without end: say how many to play with `limit`")
     return min(count for count in (there, limit) if count is not None)
 
 
@@ -85,10 +85,10 @@ def check_moves(levels: int, max_steps: int) -> None:
     if levels * max_steps > MOST_MOVES:
         raise ForesightError(
             f"{levels:,} levels of {max_steps:,} steps are more than {MOST_MOVES:,} moves: "
-            "give a smaller --max-steps, or play fewer levels"
+            "give a smaller `max_steps`, or play fewer levels"
         )
 
 
 def default_max_steps(agent: Agent) -> int:
     """The step limit to evaluate with where none is asked for: the paper's, or training's where that is longer."""
-    return max(PAPER_MAX_STEPS, agent.config.env.max_episode_steps[1])
+    return agent.default_max_steps

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 from foresight import __version__
 from foresight.errors import ForesightError
-from foresight.storage.arrays import parse_json
 from foresight.runs.checkpoints import FORMAT, Checkpoint, Damaged, newest_good, set_aside, steps_in
 from foresight.runs.config import RunConfig
-from foresight.runs.multihost import is_writer, wait_for_all
 from foresight.runs.lock import own
+from foresight.runs.multihost import is_writer, wait_for_all
+from foresight.storage.arrays import parse_json
 from foresight.storage.files import discard_leftovers, make_folder, read_at_most, write_whole
 
 Say = Callable[[str], None]
@@ -143,7 +143,7 @@ def last_checkpoint(run: Run, say: Say) -> Checkpoint | None:
     checkpoint, rejected = newest_good(run.checkpoints, check)
     if checkpoint is None and (rejected or length):
         why = "; ".join(map(str, rejected)) or f"{run.metrics} has records but {run.checkpoints} is empty"
-        hint = "; the weights of a checkpoint can begin another run: --from-weights" if rejected else ""
+        hint = "; the weights of a checkpoint can begin another run: `from_weights`" if rejected else ""
         raise ForesightError(f"{run.folder} has no checkpoint to resume from: {why}{hint}")
     for error in rejected:
         say(f"{error}; resuming from {checkpoint.folder}")

@@ -31,15 +31,13 @@ def check_out(path: Path) -> None:
     check_suffix(path)
     check_writable(path)
     if path.is_file() and not is_record(path):
-        raise ForesightError(
-            f"--out {path}: there is a file already, and not one that `foresight evaluate --out` wrote: choose another"
-        )
+        raise ForesightError(f"{path}: there is a file already, and not one that an evaluation wrote: choose another")
 
 
 def check_suffix(path: Path) -> None:
     """Reject a file name that says no format we write."""
     if path.suffix not in SUFFIXES:
-        raise ForesightError(f"--out {path}: expected a name that ends in {' or '.join(SUFFIXES)}")
+        raise ForesightError(f"{path}: expected a name that ends in {' or '.join(SUFFIXES)}")
 
 
 def is_record(path: Path) -> bool:

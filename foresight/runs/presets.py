@@ -1,11 +1,12 @@
 """Settings with a name."""
 
 from dataclasses import replace
-from typing import get_args
 
-from foresight.errors import ForesightError
-from foresight.runs.config import Domain, EnvSettings, Kind, NetSettings, RunConfig
+from foresight.envs import DOMAINS, ON_HOST, env_class, facts, settings_of
 from foresight.learning.settings import LearnSettings
+from foresight.nets import KINDS
+from foresight.plugins import unknown
+from foresight.runs.config import EnvSettings, NetSettings, RunConfig
 
 
 def default() -> RunConfig:
@@ -28,7 +29,10 @@ def paper() -> RunConfig:
         max_gradient_norm=0.0,
     )
     return RunConfig(
-        steps=1e9, env=EnvSettings(max_episode_steps=(120, 120)), net=NetSettings(depth=3, ticks=3, dtype="bfloat16"), learn=learn
+        steps=1e9,
+        env=EnvSettings(max_episode_steps=(120, 120)),
+        net=NetSettings(depth=3, ticks=3, dtype="bfloat16"),
+        learn=learn,
     )
 
 
@@ -86,18 +90,27 @@ HOST_CHUNK = 10_000  # steps between two looks: nothing is gained by longer call
 def preset(name: str, domain: str | None = None, net: str | None = None) -> RunConfig:
     """The settings called `name`; what they say of another domain or network than the one wanted is skipped."""
     if name not in PRESETS:
-        raise ForesightError(f"no preset is called '{name}'; there are: {', '.join(PRESETS)}")
-    for what, wanted, known in (("domain", domain, get_args(Domain)), ("network", net, get_args(Kind))):
-        if wanted is not None and wanted not in known:
-            raise ForesightError(f"there is no {what} '{wanted}'; there are: {', '.join(known)}")
+        raise unknown(name, PRESETS, "preset", own=False)
+    for what, wanted, known in (("environment", domain, DOMAINS | ON_HOST), ("network", net, KINDS)):
+        if wanted is not None and wanted not in known and ":" not in wanted:
+            raise unknown(wanted, known, what)
     chosen = PRESETS[name]()
     if domain not in (None, chosen.domain):
-        env = EnvSettings(levels="", max_episode_steps=CAPS.get(domain, chosen.env.max_episode_steps))
+        env = replace(env_settings(domain, chosen.env), env=())
         learn = replace(chosen.learn, **LEARNING.get((name, domain), {}))
         chosen = replace(chosen, domain=domain, env=env, learn=learn)
     if net not in (None, chosen.net.net):
         chosen = replace(chosen, net=NetSettings(net=net, dtype=chosen.net.dtype))
     return for_host(chosen) if chosen.is_on_host else chosen
+
+
+def env_settings(domain: str, env: EnvSettings) -> EnvSettings:
+    """What a preset's settings of Sokoban mean elsewhere: other step limits, no set of levels where none is read."""
+    limits = CAPS.get(domain, env.max_episode_steps)
+    if ":" in domain:  # somebody's own, which says itself how long its episodes are
+        default = getattr(settings_of(env_class(domain)).get("max_episode_steps"), "default", None)
+        limits = default if isinstance(default, tuple) else limits
+    return replace(env, levels=env.levels if facts(domain).takes_level_sets else "", max_episode_steps=limits)
 
 
 def for_host(config: RunConfig) -> RunConfig:

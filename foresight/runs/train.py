@@ -10,15 +10,18 @@ import numpy as np
 from jax.sharding import Mesh
 
 from foresight.envs.env import Env
+from foresight.learning.update import Metrics, TrainState, init_training, train
 from foresight.runs.build import build_env, build_net
 from foresight.runs.config import DeviceSettings, RunConfig
-from foresight.runs.multihost import is_writer
-from foresight.runs.devices import describe, join_processes, env_mesh, placement, within
-from foresight.runs.writer import SaveOptions
+from foresight.runs.devices import describe, env_mesh, join_processes, placement, within
+from foresight.runs.loggers import OpenLogger
 from foresight.runs.loop import Outcome, say_on_stderr, train_loop
 from foresight.runs.metrics import Record
-from foresight.runs.loggers import OpenLogger
-from foresight.learning.update import Metrics, TrainState, init_training, train
+from foresight.runs.multihost import is_writer
+from foresight.runs.writer import SaveOptions
+
+PARTS = {"policy": "policy_loss", "value": "value_loss", "auxiliary": "auxiliary_loss"}  # as records name them
+NOT_LOGGED = ("logits", "head_weights")  # terms of our loss that say little
 
 TrainCall = Callable[[TrainState], tuple[TrainState, Metrics]]
 
@@ -56,7 +59,9 @@ def program(config: RunConfig, env: Env, mesh: Mesh | None = None) -> Program:
         return Program(shape, partial(begin, seeds), partial(iterations, env), partial(compiled_for, env, iterations))
     everywhere, state = placement(mesh, shape(), config.seeds)
     begin = jax.jit(begin, out_shardings=state)
-    iterations = jax.jit(iterations, donate_argnums=1, in_shardings=(everywhere, state), out_shardings=(state, everywhere))
+    iterations = jax.jit(
+        iterations, donate_argnums=1, in_shardings=(everywhere, state), out_shardings=(state, everywhere)
+    )
     env = jax.device_put(env, everywhere)
     compile_call = within(mesh, partial(compiled_for, env, iterations))
     return Program(
@@ -83,16 +88,14 @@ def to_records(config: RunConfig, before: int, after: int, metrics: dict[str, np
     counted = np.maximum(after - before - over_rounds["skipped"], 1)
     mean = {name: total / counted for name, total in over_rounds.items()}
     episodes = np.maximum(over_rounds["tally/episodes"], 1)
+    parts = [name.removeprefix("parts/") for name in metrics if name.startswith("parts/")]
     fields = {
         "episodes": over_rounds["tally/episodes"],
         "solved": over_rounds["tally/solved"] / episodes,
         "score": over_rounds["tally/score"] / episodes,
         "length": over_rounds["tally/steps"] / episodes,
         "loss": mean["loss"],
-        "policy_loss": mean["parts/policy"],
-        "value_loss": mean["parts/value"],
-        "entropy": mean["parts/entropy"],
-        "auxiliary_loss": mean["parts/auxiliary"],
+        **{PARTS.get(name, name): mean[f"parts/{name}"] for name in parts if name not in NOT_LOGGED},
         "gradient_norm": mean["gradient_norm"],
         "learning_rate": metrics["learning_rate"][-1],
         "skipped": over_rounds["skipped"],
@@ -135,7 +138,7 @@ def run_training(
     if is_writer():
         say(f"training on {describe(mesh)}")
         if jax.default_backend() == "cpu" and config.net.dtype == "bfloat16":
-            say("bfloat16 is slow on a CPU: --dtype float32 is faster there")
+            say("bfloat16 is slow on a CPU: `dtype` float32 is faster there")
     compiled = program(config, build_env(config), mesh)
     start_from(compiled.shape())  # what cannot be built or does not fit is rejected before anything is written
     return train_loop(

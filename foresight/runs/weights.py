@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from foresight.errors import ForesightError
-from foresight.storage.arrays import HEADER_LIMIT, Arrays, Container, decode
 from foresight.runs.checkpoints import (
     ATTEMPTS,
     MANIFEST,
@@ -18,6 +17,7 @@ from foresight.runs.checkpoints import (
     read_checkpoint,
 )
 from foresight.runs.folder import read_run
+from foresight.storage.arrays import HEADER_LIMIT, Arrays, Container, decode
 from foresight.storage.files import cannot
 
 
@@ -40,7 +40,7 @@ def load_weights(
     if not path.exists():
         raise ForesightError(f"{path} does not exist: give a run folder, a checkpoint folder or a .safetensors file")
     if best and (path.is_file() or (path / MANIFEST).exists()):
-        raise ForesightError(f"--best is for a run folder, which keeps several checkpoints; {path} is one agent")
+        raise ForesightError(f"`best` is for a run folder, which keeps several checkpoints; {path} is one agent")
     if path.is_file():
         return as_weights(read_lone_file(path), path)
     checkpoint = read_checkpoint(path, (WEIGHTS,)) if (path / MANIFEST).exists() else find_in_run(path, best, say)

@@ -22,7 +22,7 @@ LEVELS = level_set(
 def use_linear_networks(monkeypatch: pytest.MonkeyPatch) -> None:
     """From now on every network that is built is linear."""
 
-    def make(kind, domain, picture_shape, actions, key, **settings):
+    def make(kind, picture_shape, actions, key, **settings):
         return Linear(picture_shape, actions, key)
 
     monkeypatch.setattr("foresight.runs.build.make_net", make)

@@ -90,7 +90,7 @@ def test_an_evaluation_that_is_none_is_refused(tmp_path, capsys, content):
     run = write_run(tmp_path / "vin", VIN, 0.1)
     (tmp_path / "vin" / "evaluation.json").write_text(content)
     assert status_of(["compare", run]) == 2
-    assert "evaluation.json is not what `foresight evaluate --json` prints" in capsys.readouterr().err
+    assert "evaluation.json is not an evaluation in JSON" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("steps", ["-1", "nan", "inf"])

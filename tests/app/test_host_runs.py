@@ -127,13 +127,10 @@ def test_watching_tells_how_the_episode_went(finished, capsys):
     assert "--index must be at least 0, not -1" in capsys.readouterr().err
 
 
-def test_a_network_without_a_plan_for_atari_is_refused(finished, tmp_path, capsys, monkeypatch):
-    from foresight.nets import make
-
-    monkeypatch.setattr("foresight.runs.build.make_net", make)
+def test_an_unknown_network_is_refused_before_anything_is_written(finished, tmp_path, capsys):
     _, words = finished
-    assert status_of([*words[:-1], str(tmp_path / "run"), "--net", "cnn"]) == 2
-    assert "no CNN is known for the domain 'atari'" in capsys.readouterr().err
+    assert status_of([*words[:-1], str(tmp_path / "run"), "--net", "cmm"]) == 2
+    assert "there is no network 'cmm'; did you mean 'cnn'? there are: drc, lstm" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
 
 

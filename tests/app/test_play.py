@@ -18,6 +18,7 @@ from foresight.app.terminal import ENTER, LEAVE, Abilities, abilities_of, format
 from foresight.envs import make
 from foresight.errors import ForesightError
 from foresight.render.draw import format_cells
+from foresight.render.palette import GRIDWORLD, SOKOBAN
 
 LEVELS = """\
 ; 0
@@ -45,7 +46,7 @@ def sokoban(levels):
 
 
 def seen(session):
-    return format_cells(session.env.name, session.cells).split("\n")[1]
+    return format_cells(session.env.palette, session.cells).split("\n")[1]
 
 
 # --- the game
@@ -120,18 +121,18 @@ PLAIN, COLOURFUL = Abilities(0, has_blocks=False), Abilities(24, has_blocks=True
 
 def test_a_board_that_fits_is_two_characters_a_cell():
     cells = np.array([[0, 5, 3, 2]])
-    assert format_board("sokoban", cells, PLAIN, (80, 24)) == ["##:)[]()"]
-    (line,) = format_board("sokoban", cells, COLOURFUL, (80, 24))
+    assert format_board(SOKOBAN, cells, PLAIN, (80, 24)) == ["##:)[]()"]
+    (line,) = format_board(SOKOBAN, cells, COLOURFUL, (80, 24))
     assert "48;2;160;212;56m:)" in line, "the player on its own colour"
 
 
 def test_a_board_too_tall_is_shown_in_half_blocks_or_else_as_symbols():
     cells = np.array([[0], [1], [2]])
-    halves = format_board("gridworld", cells, COLOURFUL, (80, 2))
+    halves = format_board(GRIDWORLD, cells, COLOURFUL, (80, 2))
     assert [line.count("▀") for line in halves] == [1, 1]
     assert "38;2;62" not in halves[0]
     assert "48;2;62;66;78" in halves[0], "the second row is the ground of the first line"
-    assert format_board("gridworld", cells, Abilities(24, has_blocks=False), (80, 2)) == [" ", "#", "x"]
+    assert format_board(GRIDWORLD, cells, Abilities(24, has_blocks=False), (80, 2)) == [" ", "#", "x"]
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from foresight.app.watch import CELL, TRIED, main
-from foresight.envs import make as make_env
-from foresight.envs.sokoban.rules import make
+from foresight.envs import make
 from foresight.errors import ForesightError
 from foresight.nets.net import Net
 from foresight.render.draw import draw
+from foresight.render.palette import SOKOBAN
 from foresight.runs.agents import Agent, shipped_names
 from foresight.runs.config import EnvSettings, RunConfig
 from tests.app.small_runs import status_of, use_linear_networks
@@ -58,7 +58,7 @@ def pacer_plays(monkeypatch):
         def load_agents(model, levels):
             assert (model, levels) == ("pacer", "drawn")
             config = RunConfig(env=EnvSettings(max_episode_steps=max_episode_steps))
-            return [Agent(Pacer(jnp.zeros(1)), make(level_set(*boards)), config, 0, 0, Path(model))]
+            return [Agent(Pacer(jnp.zeros(1)), make("sokoban", levels=level_set(*boards)), config, 0, 0, Path(model))]
 
         monkeypatch.setattr("foresight.runs.agents.load_agents", load_agents)
 
@@ -80,7 +80,7 @@ def test_the_animation_shows_the_level_chosen_move_by_move(pacer_plays, tmp_path
         level("######", "#*@  #", "######"),
     ]
     np.testing.assert_array_equal(
-        decoded((tmp_path / "a.gif").read_bytes()), [draw("sokoban", board, CELL) for board in boards]
+        decoded((tmp_path / "a.gif").read_bytes()), [draw(SOKOBAN, board, CELL) for board in boards]
     )
     assert capsys.readouterr().out == (f"level 1: solved in 4 steps, score 10.96\nanimation in {tmp_path / 'a.gif'}\n")
 
@@ -119,7 +119,7 @@ def test_where_nothing_is_ever_solved_the_score_is_told(tmp_path, capsys, monkey
 
 
 def test_the_animation_of_a_game_of_chance_shows_the_game_that_was_played(tmp_path, monkeypatch):
-    env = make_env("minipacman")
+    env = make("minipacman")
     net, seen = witness(env.actions)
     config = RunConfig(domain="minipacman")
     monkeypatch.setattr(

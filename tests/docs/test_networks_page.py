@@ -8,7 +8,7 @@ from foresight.analysis.parameters import compare
 from foresight.nets import KINDS, settings_of
 
 PAGE = (Path(__file__).parents[2] / "docs" / "networks.md").read_text()
-FILES = {kind: f"`foresight/nets/{kind}.py`" for kind in KINDS}
+FILES = {kind: f"`{path.partition(':')[0].replace('.', '/')}.py`" for kind, path in KINDS.items()}
 
 
 def section(kind):

@@ -252,7 +252,7 @@ def test_a_board_of_another_size_is_refused():
 
 
 def test_an_unknown_domain_or_setting_is_refused_by_name():
-    with pytest.raises(ForesightError, match="unknown domain 'chess'; there are: sokoban"):
+    with pytest.raises(ForesightError, match="there is no environment 'chess'; there are: sokoban"):
         make("chess")
     with pytest.raises(ForesightError, match="sokoban has no setting 'colour'; there are: levels, view"):
         make("sokoban", levels=level_set(ROOM), colour="red")

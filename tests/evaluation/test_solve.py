@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from foresight.envs.sokoban.rules import make
+from foresight.envs.sokoban.rules import Sokoban
 from foresight.evaluation.solve import NOT_PLAYED, STRETCH, PlaySettings, play_stretch, solve, step_keys
 from tests.drawings import level, level_set
 from tests.envs.reference_sokoban import Game
@@ -25,7 +25,7 @@ LEVELS = level_set(
 
 @pytest.fixture(scope="module")
 def env():
-    return make(LEVELS, view="planes")
+    return Sokoban.make(LEVELS, view="planes")
 
 
 @pytest.fixture(scope="module")

@@ -208,11 +208,11 @@ def test_rounding_does_not_take_the_learning_rate_beyond_its_end(monkeypatch):
 
 
 def test_settings_that_do_not_fit_are_refused_by_name():
-    with pytest.raises(ForesightError, match=r"--num-envs \(10\) must be a multiple of --minibatch \(4\)"):
+    with pytest.raises(ForesightError, match=r"`num_envs` \(10\) must be a multiple of `minibatch` \(4\)"):
         LearnSettings(num_envs=10, minibatch=4)
-    with pytest.raises(ForesightError, match="--time-limit"):
+    with pytest.raises(ForesightError, match="`time_limit`"):
         LearnSettings(time_limit="ignore")
-    with pytest.raises(ForesightError, match="--regularisation-decay"):
+    with pytest.raises(ForesightError, match="`regularisation_decay`"):
         LearnSettings(regularisation_decay=0)
     with pytest.raises(ForesightError, match="--anneal-steps must be above 0"):
         LearnSettings(anneal_steps=0)

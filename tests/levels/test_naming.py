@@ -78,7 +78,7 @@ def test_an_unknown_name_lists_those_that_exist(small, tmp_path):
 
 @pytest.mark.parametrize("name", BOXOBAN)
 def test_a_published_set_that_is_not_here_is_refused_with_where_to_get_it(name):
-    with pytest.raises(LevelError, match=rf"no level set '{name}'.*`foresight levels fetch`.*--levels builtin/"):
+    with pytest.raises(LevelError, match=rf"no level set '{name}'.*`foresight levels fetch`.*such as builtin/"):
         open_set(name)
 
 

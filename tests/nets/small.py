@@ -9,6 +9,7 @@ import numpy as np
 
 from foresight import nets
 from foresight.nets.net import Net
+from foresight.runs.architectures import paper_network
 
 PICTURE = (5, 6, 3)
 ACTIONS = 4
@@ -17,8 +18,9 @@ STARTS = jnp.array([True, False, False, True, False])
 
 
 def shapes(kind: str, domain: str = "boxworld", picture=PICTURE, actions: int = ACTIONS, **settings) -> Net:
-    """A network with shapes for arrays."""
-    return jax.eval_shape(lambda key: nets.make(kind, domain, picture, actions, key, **settings), jax.random.key(0))
+    """A network with shapes for arrays, built as the paper does for the domain unless `settings` say otherwise."""
+    settings = paper_network(kind, domain) | settings
+    return jax.eval_shape(lambda key: nets.make(kind, picture, actions, key, **settings), jax.random.key(0))
 
 
 def small(kind: str, seed: int = 0, **settings) -> Net:

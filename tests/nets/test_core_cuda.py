@@ -13,6 +13,7 @@ from foresight.nets.drc import build as kernel
 from foresight.nets.drc import core_cuda as fused
 from foresight.nets.drc.drc import DRC
 from foresight.nets.layers import convolve_natively
+from foresight.runs.architectures import paper_network
 
 DEPTH, GRID = 2, (4, 5)
 
@@ -23,7 +24,7 @@ def weights():
 
 
 def small_drc(**settings):
-    return DRC("minipacman", (*GRID, 3), 5, jax.random.key(1), depth=DEPTH, ticks=2, hidden=8, **settings)
+    return DRC((*GRID, 3), 5, jax.random.key(1), depth=DEPTH, ticks=2, hidden=8, **settings)
 
 
 def test_the_kernels_order_of_columns_keeps_a_channels_gates_together():
@@ -151,7 +152,7 @@ def core_and_gradients(domain, picture, settings, backend, dtype):
 
     The head is skipped: there a unit that falls on the other side of zero outweighs all that the core does.
     """
-    net = DRC(domain, picture, 5, jax.random.key(1), backend=backend, dtype=dtype, **settings)
+    net = DRC(picture, 5, jax.random.key(1), **paper_network("drc", domain), backend=backend, dtype=dtype, **settings)
     net = moved(net, jax.random.key(2))  # biases and first states begin at zero
     pictures = jax.random.randint(jax.random.key(3), (16, 6, *picture), 0, 256).astype(jnp.uint8)
     is_first = jax.random.bernoulli(jax.random.key(4), 0.3, (16, 6))
@@ -191,9 +192,9 @@ def test_many_trajectories_of_several_networks_give_what_each_gives_alone(domain
     """More than a GPU has multiprocessors, so that blocks take several and wait for each other."""
     networks, batch, time = 3, 100, 4
     assert kernel.chosen("cuda", grid, 3, covered=True)
-    nets = eqx.filter_vmap(lambda key: DRC(domain, picture, 5, key, backend="cuda", dtype="bfloat16"))(
-        jax.random.split(jax.random.key(1), networks)
-    )
+    nets = eqx.filter_vmap(
+        lambda key: DRC(picture, 5, key, **paper_network("drc", domain), backend="cuda", dtype="bfloat16")
+    )(jax.random.split(jax.random.key(1), networks))
     weights = jax.vmap(lambda net: fused.weights_of(net.stack))(nets)
     shape = (networks, batch, 3, *grid, 32)
     memory = fused.State(

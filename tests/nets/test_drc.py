@@ -160,4 +160,4 @@ def test_input_and_boundary_are_weighed_once_a_time_step_and_not_at_every_tick()
 
 def test_an_unknown_memory_module_is_refused_with_those_that_exist(new_key):
     with pytest.raises(ForesightError, match=", ".join(MEMORIES)):
-        make("drc", "boxworld", PICTURE, 4, new_key(), memory="GRU")
+        make("drc", PICTURE, 4, new_key(), memory="GRU")

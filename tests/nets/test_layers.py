@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from foresight.errors import ForesightError
-from foresight.nets.encoders import ENCODERS, Encoder, Plan, centre
+from foresight.nets.encoders import Encoder, Plan, centre
 from foresight.nets.heads import Head
 from foresight.nets.layers import (
     CONVOLUTIONS,
@@ -19,6 +19,7 @@ from foresight.nets.layers import (
     convolve_natively,
     lecun_normal,
 )
+from foresight.runs.architectures import ENCODERS
 from tests.nets.reference_layers import convolved
 
 SHAPES = [  # height, width, kernel, stride

@@ -4,6 +4,7 @@ import jax
 import numpy as np
 import pytest
 
+from foresight.runs.architectures import paper_network
 from tests.nets import reference_drc
 from tests.nets.reference_layers import convolved
 from tests.nets.small import count, pictures, shapes, small
@@ -38,7 +39,7 @@ def test_sokobans_sections_are_those_of_the_text_unless_the_counted_ones_are_ask
     described = shapes("resnet", "sokoban", (80, 80, 3), 5)
     assert [len(section.blocks) for section in described.sections] == [2] * 9
     assert count(described) == 3_171_590
-    assert count(shapes("resnet", "sokoban", (80, 80, 3), 5, as_counted=True)) == 52_584_982
+    assert count(shapes("resnet", "sokoban", (80, 80, 3), 5, **paper_network("resnet", "minipacman"))) == 52_584_982
 
 
 def test_widths_scale_in_proportion():

@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from foresight.envs import make
+from foresight.envs import DOMAINS, env_class, make
 from foresight.errors import ForesightError
-from foresight.render.draw import draw, format_cells, tile
+from foresight.render.draw import draw, enlarge, format_cells, tile
 from foresight.render.gif import format_gif, write_gif
-from foresight.render.palette import PALETTES, CellStyle
+from foresight.render.palette import DEFAULT, GRIDWORLD, MINIPACMAN, SOKOBAN, CellStyle
 from foresight.render.sprites import SPRITES
 
+PALETTES = {domain: env_class(domain).palette for domain in DOMAINS} | {"default": DEFAULT}
 COLOURED = {"boxworld": make("boxworld"), "minipacman": make("minipacman")}
 
 
@@ -23,7 +24,7 @@ COLOURED = {"boxworld": make("boxworld"), "minipacman": make("minipacman")}
 @pytest.mark.parametrize("scale", [1, 3, 8, 13])
 def test_every_domain_is_drawn_at_any_scale(domain, scale):
     codes = np.arange(len(PALETTES[domain]), dtype=np.uint8)[None].repeat(2, axis=0)
-    picture = draw(domain, codes, scale)
+    picture = draw(PALETTES[domain], codes, scale)
     assert picture.shape == (2 * scale, len(PALETTES[domain]) * scale, 3)
     assert picture.dtype == np.uint8
 
@@ -32,18 +33,18 @@ def test_every_domain_is_drawn_at_any_scale(domain, scale):
 def test_at_one_pixel_a_cell_the_picture_is_the_papers(domain):
     env = COLOURED[domain]
     cells = jax.jit(lambda key: env.observe(env.reset(key)))(jax.random.key(0))
-    assert np.array_equal(draw(domain, cells, scale=1), env.paint(cells))
+    assert np.array_equal(draw(env.palette, cells, scale=1), env.paint(cells))
 
 
 def test_sokoban_at_eight_pixels_a_cell_is_the_sprites():
     cells = np.array([[0, 1, 2], [3, 4, 5]], np.uint8)
-    picture = draw("sokoban", cells, scale=8)
+    picture = draw(SOKOBAN, cells, scale=8)
     assert np.array_equal(picture[8:, 16:], SPRITES[5])
-    assert np.array_equal(draw("sokoban", cells, scale=16)[::2, ::2], picture)
+    assert np.array_equal(draw(SOKOBAN, cells, scale=16)[::2, ::2], picture)
 
 
 def test_a_shape_leaves_ground_around_it():
-    look = CellStyle("o", "()", (9, 8, 7), (1, 2, 3), PALETTES["minipacman"][3].shape)
+    look = CellStyle("o", "()", (9, 8, 7), (1, 2, 3), MINIPACMAN[3].shape)
     picture = tile(look, 9)
     assert picture[4, 4].tolist() == [9, 8, 7]
     assert picture[0, 0].tolist() == [1, 2, 3]
@@ -52,27 +53,34 @@ def test_a_shape_leaves_ground_around_it():
 def test_cells_of_one_domain_all_look_different():
     for domain, palette in PALETTES.items():
         pictures = {
-            draw(domain, np.array([[code]]), 16).tobytes() for code, look in enumerate(palette) if look.symbol != "?"
+            draw(palette, np.array([[code]]), 16).tobytes()
+            for code, look in enumerate(palette.styles)
+            if look.symbol != "?"
         }
-        assert len(pictures) == sum(look.symbol != "?" for look in palette), domain
+        assert len(pictures) == sum(look.symbol != "?" for look in palette.styles), domain
 
 
 def test_text_is_one_symbol_a_cell():
-    assert format_cells("sokoban", np.array([[0, 0, 0, 0], [0, 5, 3, 2]])) == "####\n#@$."
+    assert format_cells(SOKOBAN, np.array([[0, 0, 0, 0], [0, 5, 3, 2]])) == "####\n#@$."
 
 
 @pytest.mark.parametrize(
-    ("domain", "cells", "scale", "message"),
+    ("cells", "scale", "message"),
     [
-        ("chess", np.zeros((2, 2), int), 8, "cannot draw 'chess'"),
-        ("gridworld", np.full((2, 2), 9), 8, "below 4"),
-        ("gridworld", np.zeros((2, 2, 3), int), 8, "expected cell codes"),
-        ("gridworld", np.zeros((2, 2), int), 0, "scale of 0"),
+        (np.full((2, 2), 9), 8, "below 4"),
+        (np.zeros((2, 2, 3), int), 8, "expected cell codes"),
+        (np.zeros((2, 2), int), 0, "scale of 0"),
     ],
 )
-def test_what_cannot_be_drawn_is_refused(domain, cells, scale, message):
+def test_what_cannot_be_drawn_is_refused(cells, scale, message):
     with pytest.raises(ForesightError, match=message):
-        draw(domain, cells, scale)
+        draw(GRIDWORLD, cells, scale)
+
+
+def test_what_a_network_sees_is_enlarged_in_colours_whatever_its_channels_are():
+    grey, planes = np.array([[[7], [200]]], np.uint8), np.array([[[0, 0, 255, 0], [255, 0, 0, 0]]], np.uint8)
+    assert enlarge(grey, 2).tolist() == [[[7] * 3] * 2 + [[200] * 3] * 2] * 2
+    assert enlarge(planes, 1).tolist() == [[list(DEFAULT[2].ink), list(DEFAULT[0].ink)]]
 
 
 def test_drawing_needs_no_jax():

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from foresight.errors import ForesightError
+from foresight.learning.settings import LearnSettings
+from foresight.runs.actors import run_host_training, to_host_records
 from foresight.runs.agents import start_from
 from foresight.runs.build import build_host_env
 from foresight.runs.config import DeviceSettings, EnvSettings, NetSettings, RunConfig
 from foresight.runs.metrics import read_metrics
-from foresight.runs.actors import run_host_training, to_host_records
 from foresight.runs.weights import load_weights
-from foresight.learning.settings import LearnSettings
 from tests.learning.host_corridor import HostCorridor, living_actors
 from tests.learning.toys import Running
 
@@ -44,15 +44,15 @@ def test_a_run_on_the_host_is_kept_and_gone_on_with(tmp_path):
 
 
 def test_settings_that_a_run_on_the_host_cannot_have_are_refused(tmp_path):
-    with pytest.raises(ForesightError, match="--seeds 2"):
+    with pytest.raises(ForesightError, match="`seeds` 2"):
         train(tmp_path, RunConfig(seeds=2, learn=SMALL))
-    with pytest.raises(ForesightError, match="--non-finite skip"):
+    with pytest.raises(ForesightError, match="`non_finite` skip"):
         train(tmp_path, RunConfig(learn=LearnSettings(non_finite="skip")))
-    with pytest.raises(ForesightError, match=r"--minibatch games \(4\), but corridor was made with 8"):
+    with pytest.raises(ForesightError, match=r"`minibatch` games \(4\), but corridor was made with 8"):
         train(tmp_path, RunConfig(learn=LearnSettings(num_envs=8, minibatch=4)))
-    with pytest.raises(ForesightError, match="--coordinator: games on the host train in one process"):
+    with pytest.raises(ForesightError, match="`coordinator`: games on the host train in one process"):
         train(tmp_path, devices=DeviceSettings(coordinator="localhost:1"))
-    with pytest.raises(ForesightError, match="--devices 2: what is played on the host is learned from on one"):
+    with pytest.raises(ForesightError, match="`devices` 2: what is played on the host is learned from on one"):
         train(tmp_path, devices=DeviceSettings(devices=2))
     assert list(tmp_path.iterdir()) == []
 
@@ -91,7 +91,9 @@ def test_a_run_on_the_host_starts_from_the_weights_of_another(tmp_path):
 )
 def test_games_that_cannot_be_made_are_refused_by_name(env, max_episode_steps, message):
     with pytest.raises(ForesightError, match=message):
-        build_host_env(RunConfig("atari", env=EnvSettings(levels="", max_episode_steps=max_episode_steps, env=env)), batch=1)
+        build_host_env(
+            RunConfig("atari", env=EnvSettings(levels="", max_episode_steps=max_episode_steps, env=env)), batch=1
+        )
 
 
 @pytest.mark.extra

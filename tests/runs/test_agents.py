@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 from foresight.errors import ForesightError
+from foresight.learning.update import TrainState
+from foresight.levels import LevelError, naming, write_set
 from foresight.runs import agents
 from foresight.runs.agents import (
     config_of,
@@ -19,14 +21,12 @@ from foresight.runs.agents import (
     shipped_names,
     start_from,
 )
-from foresight.storage.arrays import encode, to_arrays
 from foresight.runs.build import build_env, build_net
 from foresight.runs.config import EnvSettings, NetSettings, RunConfig
 from foresight.runs.presets import preset
 from foresight.runs.weights import load_weights
+from foresight.storage.arrays import encode, to_arrays
 from foresight.storage.files import write_whole
-from foresight.learning.update import TrainState
-from foresight.levels import LevelError, naming, write_set
 from tests.app.small_runs import LEVELS, use_linear_networks, write_levels
 from tests.drawings import level, level_set
 
@@ -88,7 +88,11 @@ def test_a_shipped_agent_says_which_boards_it_plays():
 def test_a_shipped_agent_was_trained_as_the_default_preset_trains(name):
     trained = config_of(load_weights(find_model(name)))
     usual = preset("default", trained.domain)
-    assert (trained.net, trained.learn, trained.env.max_episode_steps) == (usual.net, usual.learn, usual.env.max_episode_steps)
+    assert (trained.net, trained.learn, trained.env.max_episode_steps) == (
+        usual.net,
+        usual.learn,
+        usual.env.max_episode_steps,
+    )
 
 
 def test_an_exported_agent_is_the_same_alone(tmp_path, config):
@@ -197,5 +201,5 @@ def test_a_new_run_starts_from_weights_seed_by_seed_or_all_from_one(tmp_path, co
 
 
 def test_three_agents_are_not_shared_out_among_two_seeds(tmp_path):
-    with pytest.raises(ForesightError, match=r"holds 3 agents: .*--seeds 3"):
+    with pytest.raises(ForesightError, match=r"holds 3 agents: .*`seeds` 3"):
         for_seeds({"a": np.zeros((3, 2))}, 3, 2, tmp_path)

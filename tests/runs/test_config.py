@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from foresight.errors import ForesightError
+from foresight.learning.settings import LearnSettings
 from foresight.runs.config import EnvSettings, NetSettings, RunConfig, assignments, from_json
 from foresight.runs.presets import LEARNING, PRESETS, preset
-from foresight.learning.settings import LearnSettings
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -37,21 +37,20 @@ def changed(path: str, value) -> dict:
         ("learn.num_envs", True, "config.learn.num_envs is True; expected int"),
         ("learn.discount", None, "config.learn.discount is None; expected float or int"),
         ("net.depth", "deep", "config.net.depth is 'deep'; expected int or NoneType"),
-        ("net.net", "perceptron", "config.net.net is 'perceptron'; expected one of drc, lstm"),
-        ("domain", "chess", "config.domain is 'chess'; expected one of sokoban"),
+        ("net.dtype", "int8", "config.net.dtype is 'int8'; expected one of float32, bfloat16"),
         ("env.max_episode_steps", 5, "config.env.max_episode_steps is 5; expected a list of 2"),
         ("env.max_episode_steps", [1, 2, 3], r"config.env.max_episode_steps is \[1, 2, 3\]; expected a list of 2"),
         ("env.max_episode_steps", [1, "x"], r"config.env.max_episode_steps\[1\] is 'x'; expected int"),
         ("env.env", "size=3", "config.env.env is 'size=3'; expected a list"),
         ("env.env", [3], r"config.env.env\[0\] is 3; expected str"),
-        ("seeds", 0, "--seeds must be at least 1"),
-        ("seed", 2**31, "--seed must be at least 0, and all seeds below 2\\^31, not 2147483648"),
-        ("learn.learning_rate", -1.0, "--learning-rate must be a number of at least 0, not -1"),
-        ("learn.entropy_weight", math.nan, "--entropy-weight must be a number of at least 0, not nan"),
-        ("learn.auxiliary_loss_weight", math.inf, "--auxiliary-loss-weight must be a number of at least 0, not inf"),
-        ("learn.discount", 2.0, "--discount must be a number from 0 to 1, not 2"),
-        ("learn.anneal_hold", 1.5, "--anneal-hold must be a number from 0 to 1, not 1.5"),
-        ("learn.beta2", 1.0, "--beta2 must be below 1"),
+        ("seeds", 0, "`seeds` must be at least 1"),
+        ("seed", 2**31, "`seed` must be at least 0, and all seeds below 2\\^31, not 2147483648"),
+        ("learn.learning_rate", -1.0, "`learning_rate` must be a number of at least 0, not -1"),
+        ("learn.entropy_weight", math.nan, "`entropy_weight` must be a number of at least 0, not nan"),
+        ("learn.auxiliary_loss_weight", math.inf, "`auxiliary_loss_weight` must be a number of at least 0, not inf"),
+        ("learn.discount", 2.0, "`discount` must be a number from 0 to 1, not 2"),
+        ("learn.anneal_hold", 1.5, "`anneal_hold` must be a number from 0 to 1, not 1.5"),
+        ("learn.beta2", 1.0, "`beta2` must be below 1"),
     ],
 )
 def test_stored_values_that_cannot_be_are_refused_by_name(path, value, message):
@@ -86,7 +85,7 @@ def test_assignments_are_json_where_they_can_be_and_words_otherwise():
     pairs = ("size=16", "top-down=false", "memory=GatedConvRNN", "sides=[2, 3]", "rate=1e-3")
     expected = {"size": 16, "top_down": False, "memory": "GatedConvRNN", "sides": (2, 3), "rate": 1e-3}
     assert assignments(pairs, "env") == expected
-    with pytest.raises(ForesightError, match="--env size: expected NAME=VALUE"):
+    with pytest.raises(ForesightError, match="`env` size: expected NAME=VALUE"):
         assignments(("size",), "env")
 
 
@@ -148,10 +147,10 @@ def test_the_a3c_preset_learns_from_each_unroll_once_at_once():
 
 @pytest.mark.parametrize("change", [{"steps": float("inf")}, {"iterations_per_call": 0}, {"seed": -1}])
 def test_a_run_that_cannot_be_is_refused(change):
-    with pytest.raises(ForesightError, match=f"--{next(iter(change))} must be"):
+    with pytest.raises(ForesightError, match=f"`{next(iter(change))}` must be"):
         replace(RunConfig(), **change)
 
 
 def test_caps_must_rise():
-    with pytest.raises(ForesightError, match="--max-episode-steps"):
+    with pytest.raises(ForesightError, match="`max_episode_steps`"):
         EnvSettings(max_episode_steps=(5, 4))

@@ -22,8 +22,8 @@ from foresight.runs.checkpoints import (
     parse_manifest,
     read_checkpoint,
 )
-from foresight.runs.loop import SaveOptions, train_loop
 from foresight.runs.folder import last_checkpoint, read_run
+from foresight.runs.loop import SaveOptions, train_loop
 from foresight.runs.weights import load_weights
 from tests.runs import toy
 from tests.storage.test_arrays import same
@@ -208,7 +208,7 @@ def test_with_no_good_checkpoint_nothing_starts_and_nothing_is_touched(copy):
     damage(copy, 6)
     damage(copy, 3)
     before = sorted((path, path.stat().st_size) for path in copy.rglob("*") if path.name != "lock")
-    with pytest.raises(ForesightError, match=r"no checkpoint to resume from: .*6/state.*3/state.*--from-weights"):
+    with pytest.raises(ForesightError, match=r"no checkpoint to resume from: .*6/state.*3/state.*`from_weights`"):
         train(copy, 9, [])
     assert sorted((path, path.stat().st_size) for path in copy.rglob("*") if path.name != "lock") == before
 

@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 
 from foresight.errors import ForesightError
+from foresight.learning.settings import LearnSettings
 from foresight.runs.config import DeviceSettings
-from foresight.runs.devices import join_processes, env_mesh
+from foresight.runs.devices import env_mesh, join_processes
 from foresight.runs.metrics import read_metrics
 from foresight.runs.weights import load_weights
-from foresight.learning.settings import LearnSettings
 from tests.runs.small_run import CONFIG
 
 ROOT = Path(__file__).parent.parent.parent
@@ -124,7 +124,7 @@ def test_each_seed_is_logged_on_its_own_and_learns_something_else(runs):
 
 def test_lanes_that_cannot_be_shared_out_evenly_are_refused(monkeypatch):
     monkeypatch.setattr(jax, "devices", lambda: [object()] * 3)
-    with pytest.raises(ForesightError, match=r"--num-envs \(6\) and --minibatch \(2\) must be multiples of .* 3"):
+    with pytest.raises(ForesightError, match=r"`num_envs` \(6\) and `minibatch` \(2\) must be multiples of .* 3"):
         env_mesh(DeviceSettings(), LearnSettings(num_envs=6, minibatch=2))
 
 
@@ -133,14 +133,14 @@ def test_one_device_needs_no_mesh():
 
 
 def test_more_devices_than_there_are_are_refused():
-    with pytest.raises(ForesightError, match=r"--devices 99: this machine has \d"):
+    with pytest.raises(ForesightError, match=r"`devices` 99: this machine has \d"):
         env_mesh(DeviceSettings(devices=99), CONFIG.learn)
 
 
 def test_settings_that_do_not_go_together_are_refused():
-    with pytest.raises(ForesightError, match="--coordinator HOST:PORT, which is missing"):
+    with pytest.raises(ForesightError, match="`coordinator`, HOST:PORT, which is missing"):
         DeviceSettings(processes=2, process_id=0)
-    with pytest.raises(ForesightError, match="with --coordinator all are used"):
+    with pytest.raises(ForesightError, match="with `coordinator` all are used"):
         DeviceSettings(coordinator="auto", devices=1)
 
 
@@ -149,7 +149,7 @@ def test_where_there_is_no_cluster_to_ask_the_flags_to_give_are_named(monkeypatc
         raise ValueError("coordinator_address should be defined.")
 
     monkeypatch.setattr(jax.distributed, "initialize", initialize)
-    with pytest.raises(ForesightError, match=r"no cluster .* should be defined.*--coordinator HOST:PORT"):
+    with pytest.raises(ForesightError, match=r"no cluster .* should be defined.*`coordinator` HOST:PORT"):
         join_processes(DeviceSettings(coordinator="auto"))
 
 

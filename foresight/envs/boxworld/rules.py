@@ -12,6 +12,7 @@ from jax import Array
 from foresight.envs.boxworld.levels import BACKGROUND, COLOURS, GEM, NO_LOCK, SIDE, WALL, WRONG_LOCK, Room, draw_room
 from foresight.envs.env import Env, Transition
 from foresight.errors import ForesightError
+from foresight.render.palette import BOXWORLD, Palette
 
 AGENT = 2  # the code of an observation's cell; the others are those of a level
 UP, DOWN, LEFT, RIGHT = range(4)
@@ -27,6 +28,7 @@ class Boxworld(Env):
 
     name: ClassVar[str] = "boxworld"
     action_names: ClassVar[tuple[str, ...]] = ("up", "down", "left", "right")
+    palette: ClassVar[Palette] = BOXWORLD
     costly_reset: ClassVar[bool] = True
 
     levels: int | None = eqx.field(static=True, default=None)  # episodes draw from this many; None: never the same

@@ -11,6 +11,7 @@ from foresight.envs.env import Env, Transition
 from foresight.envs.fast_random import below, between
 from foresight.envs.gridworld.barriers import Squares, are_parted, pack_rows, union_of_rows, unpack_rows
 from foresight.errors import ForesightError
+from foresight.render.palette import GRIDWORLD, Palette
 
 FREE, OBSTACLE, GOAL, PLAYER = range(4)  # the codes of an observation
 MOVES = ("north", "south", "east", "west", "north-east", "north-west", "south-east", "south-west")
@@ -32,6 +33,7 @@ class Gridworld(Env):
     """The rules, and levels drawn afresh for every episode."""
 
     name: ClassVar[str] = "gridworld"
+    palette: ClassVar[Palette] = GRIDWORLD
     costly_reset: ClassVar[bool] = True
 
     size: int = eqx.field(static=True, default=32)

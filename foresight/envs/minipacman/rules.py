@@ -29,6 +29,7 @@ from foresight.envs.minipacman.maze import (
 )
 from foresight.envs.minipacman.modes import GHOST_PRESETS, MODES, Ghosts, Mode, named
 from foresight.errors import ForesightError
+from foresight.render.palette import MINIPACMAN, Palette
 
 PILLS = 2
 POWER = 20  # steps a pill lasts, the one that ate it included
@@ -81,6 +82,8 @@ class MiniPacman(Env):
 
     name: ClassVar[str] = "minipacman"
     action_names: ClassVar[tuple[str, ...]] = ("stay", "right", "up", "left", "down")
+    is_scored: ClassVar[bool] = True
+    palette: ClassVar[Palette] = MINIPACMAN
     costly_reset: ClassVar[bool] = True
 
     rewards: Mode = eqx.field(static=True)

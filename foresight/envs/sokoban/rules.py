@@ -4,7 +4,7 @@ from functools import reduce
 from math import ceil
 from operator import or_
 from pathlib import Path
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, Self
 
 import equinox as eqx
 import jax
@@ -17,6 +17,7 @@ from foresight.envs.fast_random import below, hash_key
 from foresight.errors import ForesightError
 from foresight.levels import LevelSet, open_set
 from foresight.levels.cells import WALL, has_box, has_player, has_target
+from foresight.render.palette import SOKOBAN, Palette
 from foresight.render.sprites import COLOURS, SIDE, SPRITES
 
 NOOP, UP, DOWN, LEFT, RIGHT = range(5)
@@ -43,6 +44,8 @@ class Sokoban(Env):
 
     name: ClassVar[str] = "sokoban"
     action_names: ClassVar[tuple[str, ...]] = ("stay", "up", "down", "left", "right")
+    takes_level_sets: ClassVar[bool] = True
+    palette: ClassVar[Palette] = SOKOBAN
 
     levels: Array  # uint32 [N, 3 * words + 1]: bits of walls, boxes and targets, and the player's inner cell
     height: int = eqx.field(static=True)  # of the whole board, with its border
@@ -57,6 +60,23 @@ class Sokoban(Env):
     def __check_init__(self):
         if self.view not in VIEWS:
             raise ForesightError(f"unknown view '{self.view}' of sokoban; there are: {', '.join(VIEWS)}")
+
+    @classmethod
+    def make(
+        cls,
+        levels: str | Path | LevelSet,
+        view: str = "sprites",
+        step_reward: float = -0.01,
+        on_reward: float = 1.0,
+        off_reward: float = -1.0,
+        solved_reward: float = 10.0,
+        max_episode_steps: tuple[int, int] = (120, 120),
+    ) -> Self:
+        """Sokoban on the levels of a set, given by name, by file or as it is."""
+        if not isinstance(levels, LevelSet):
+            levels = open_set(levels)
+        rewards = (step_reward, on_reward, off_reward, solved_reward)
+        return cls(jnp.asarray(pack_set(levels)), levels.height, levels.width, view, *rewards, max_episode_steps)
 
     @property
     def inner(self) -> tuple[int, int]:
@@ -146,22 +166,6 @@ class Sokoban(Env):
             return jnp.asarray(COLOURS)[observation]
         sprites = jnp.asarray(SPRITES)[observation]  # [H, W, 8, 8, 3]
         return sprites.transpose(0, 2, 1, 3, 4).reshape(self.picture_shape)
-
-
-def make(
-    levels: str | Path | LevelSet,
-    view: str = "sprites",
-    step_reward: float = -0.01,
-    on_reward: float = 1.0,
-    off_reward: float = -1.0,
-    solved_reward: float = 10.0,
-    max_episode_steps: tuple[int, int] = (120, 120),
-) -> Sokoban:
-    """Sokoban on the levels of a set, given by name, by file or as it is."""
-    if not isinstance(levels, LevelSet):
-        levels = open_set(levels)
-    rewards = (step_reward, on_reward, off_reward, solved_reward)
-    return Sokoban(jnp.asarray(pack_set(levels)), levels.height, levels.width, view, *rewards, max_episode_steps)
 
 
 def pack_set(levels: LevelSet) -> np.ndarray:

@@ -10,9 +10,9 @@ from jax import Array
 from foresight.nets.drc import build as kernel
 from foresight.nets.drc import core_cuda as fused
 from foresight.nets.drc.core_xla import unroll_core
-from foresight.nets.drc.memories import ConvLSTM, memory_module
+from foresight.nets.drc.memories import ConvLSTM, MemoryModule, memory_module
 from foresight.nets.drc.stack import Stack, stack_of
-from foresight.nets.encoders import ENCODERS, Encoder, centre, plan_for
+from foresight.nets.encoders import Encoder, Plan, centre, default_encoder
 from foresight.nets.heads import Head
 from foresight.nets.layers import at_least_one, compute_dtype
 from foresight.nets.net import Net
@@ -41,16 +41,16 @@ class DRC(Net):
 
     def __init__(
         self,
-        domain: str,
         picture_shape: tuple[int, int, int],
         actions: int,
         key: Array,
         *,
+        encoder: Plan | None = None,  # None for one that suits the picture
         depth: int = 3,  # D
         ticks: int = 3,  # N
         features: int = 32,  # channels of i_t, c and h
         hidden: int = 256,  # units of the head
-        memory: str = "ConvLSTM",
+        memory: str | type[MemoryModule] = "ConvLSTM",  # its name, its path "package.module:Name", or the class
         pool_and_inject: bool = True,
         top_down: bool = True,  # the first module finds below it what the top module gave at the last tick
         vision_shortcut: bool = True,  # the head sees i_t beside the top module's output
@@ -64,7 +64,7 @@ class DRC(Net):
         encoder_key, stack_key, head_key = jax.random.split(key, 3)
         compute_dtype(dtype)
         at_least_one("DRC", depth=depth, ticks=ticks, features=features, hidden=hidden)
-        plan = plan_for(domain, ENCODERS, "encoder").scaled(features)
+        plan = (default_encoder(picture_shape) if encoder is None else encoder).scaled(features)
         self.encoder = Encoder(plan, picture_shape[-1], form=form, key=encoder_key)
         height, width, _ = self.encoder.output_shape(picture_shape)
         self.stack = stack_of(

@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from foresight.errors import ForesightError
+from foresight.plugins import resolve
 
 
 class CellAndOutput(NamedTuple):
@@ -29,9 +29,13 @@ class Output(NamedTuple):
 
 
 class MemoryModule(eqx.Module):
-    """The learned state an episode starts with, and the rule that gives the next state."""
+    """The learned state an episode starts with, and the rule that gives the next state.
 
-    gates: ClassVar[int]
+    It is built with the shape (H, W, F). A state is a NamedTuple with a field `output`, [H, W, F] in the dtype of
+    computation, which is what the rest of the network sees; whatever else it holds is float32.
+    """
+
+    gates: eqx.AbstractClassVar[int]  # how many times F channels the pre-activations have
     initial_output: eqx.AbstractVar[Array]  # float32 [H, W, F]
 
     @abstractmethod
@@ -110,8 +114,6 @@ MEMORIES: dict[str, type[MemoryModule]] = {
 }
 
 
-def memory_module(name: str) -> type[MemoryModule]:
-    """The memory module called `name`."""
-    if name not in MEMORIES:
-        raise ForesightError(f"no memory module is called '{name}'; there are: {', '.join(MEMORIES)}")
-    return MEMORIES[name]
+def memory_module(memory: str | type[MemoryModule]) -> type[MemoryModule]:
+    """The memory module meant: a name of `MEMORIES`, a path "package.module:Name", or the class itself."""
+    return resolve(memory, MEMORIES, "memory module", MemoryModule)

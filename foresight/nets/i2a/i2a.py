@@ -13,15 +13,19 @@ import jax.numpy as jnp
 from jax import Array
 
 from foresight.errors import ForesightError
-from foresight.nets.encoders import Plan, centre, plan_for
+from foresight.nets.encoders import WIDEST, Plan, centre
 from foresight.nets.i2a.model import REWARD_BINS, EnvironmentModel, FrameProcessing, RolloutPolicy, reward_bin
 from foresight.nets.layers import Linear, at_least_one, compute_dtype
 from foresight.nets.net import FeedForward
 from foresight.types import Trajectory
 
-# Pixels that one position of the board is wide: Sokoban's sprites, the stride of Gridworld's encoder, and what divides
-# Atari's screen; one elsewhere.
-CELLS = {"sokoban": 8, "sokoban-cells": 1, "boxworld": 1, "minipacman": 1, "gridworld": 2, "atari": 10}
+
+def default_cell(picture_shape: tuple[int, int, int]) -> int:
+    """Pixels that one position is wide: the fewest that divide the picture into at most `WIDEST` along a side."""
+    height, width, _ = picture_shape
+    sizes = range(1, min(height, width) + 1)
+    fitting = (n for n in sizes if height % n == width % n == 0 and max(height, width) <= WIDEST * n)
+    return next(fitting, 1)
 
 
 class Imagined(NamedTuple):
@@ -75,11 +79,11 @@ class I2A(FeedForward):
 
     def __init__(
         self,
-        domain: str,
         picture_shape: tuple[int, int, int],
         actions: int,
         key: Array,
         *,
+        cell: int | None = None,  # pixels that one position of the board is wide; None for what suits the picture
         steps: int = 15,  # imagined for each action
         channels: tuple[int, ...] = (32, 64, 64),  # of frame processing
         features: int = 512,  # numbers that frame processing makes of a frame
@@ -92,13 +96,13 @@ class I2A(FeedForward):
     ):
         compute_dtype(dtype)
         sizes = {"steps": steps, "features": features, "policy_channels": policy_channels, "policy_units": policy_units}
-        at_least_one("I2A", **sizes, model_channels=model_channels, units=units)
+        at_least_one("I2A", cell=cell, **sizes, model_channels=model_channels, units=units)
         if not channels or min(channels) < 1 or model_blocks < 0:
             raise ForesightError(
                 f"I2A needs one convolution or more of at least 1 channel and no less than 0 blocks, not channels of "
                 f"{channels} and model_blocks of {model_blocks}"
             )
-        cell = plan_for(domain, CELLS, "I2A")
+        cell = default_cell(picture_shape) if cell is None else cell
         if picture_shape[0] % cell or picture_shape[1] % cell:
             raise ForesightError(f"I2A's cells of {cell} pixels do not divide a picture of {picture_shape[:2]} pixels")
         free_key, imagined_key, model_key, policy_key, encoder_key, head_key = jax.random.split(key, 6)

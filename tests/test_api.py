@@ -1,0 +1,131 @@
+"""The front door: what `import foresight` gives."""
+
+import doctest
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import foresight
+from foresight.api import with_parts
+from foresight.envs import make
+from foresight.errors import ForesightError
+from foresight.evaluation.replay import replay
+from foresight.evaluation.solve import PlaySettings, solve
+from foresight.runs.agents import Agent
+from foresight.runs.config import EnvSettings, RunConfig
+from tests.drawings import level, level_set
+from tests.evaluation.linear import Linear
+from tests.learning.toys import Corridor
+
+SOLVABLE = level("#######", "#@$.  #", "#     #", "#######")
+DOCUMENTED = ("", ".api", ".envs", ".envs.check", ".nets", ".nets.check")
+
+
+def linear_agent(env, **config):
+    return Agent(Linear(env.picture_shape, env.actions, jax.random.key(3)), env, RunConfig(**config), 0, 0, Path("x"))
+
+
+@pytest.fixture(scope="module")
+def agent():
+    env = make("sokoban", levels=level_set(SOLVABLE, SOLVABLE[:, ::-1]), view="planes")
+    return linear_agent(env, env=EnvSettings(max_episode_steps=(9, 9)))
+
+
+def test_importing_the_package_imports_nothing_that_takes_time():
+    probe = "import sys, foresight; print({'jax', 'numpy', 'equinox', 'gymnasium', 'tyro', 'scipy'} & set(sys.modules))"
+    assert subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True).stdout == "set()\n"
+
+
+def test_every_public_name_is_there_and_listed():
+    wanted = "load_agent make_env make_net train evaluate RunConfig Env Net MemoryModule check_env check_net".split()
+    assert set(wanted) <= set(foresight.__all__) <= set(dir(foresight))
+    for name in foresight.__all__:
+        assert getattr(foresight, name).__doc__
+    with pytest.raises(AttributeError, match="no attribute 'solver'"):
+        _ = foresight.solver
+    assert (Path(foresight.__file__).parent / "py.typed").exists()
+
+
+@pytest.mark.parametrize("name", DOCUMENTED)
+def test_the_examples_in_docstrings_do_what_they_say(name):
+    module = importlib.import_module(f"foresight{name}")
+    result = doctest.testmod(module, raise_on_error=False)
+    assert (result.failed, result.attempted > 0) == (0, True)
+
+
+@pytest.mark.parametrize(("number", "think"), [(0, 0), (1, 3)])
+def test_an_episode_is_the_game_that_evaluation_plays(agent, number, think):
+    settings = PlaySettings(max_steps=9, think=think)
+    record = solve(agent.env, agent.net, np.array([number]), settings, jax.random.key(0), 1)
+    episode = agent.play(number, think=think, max_steps=9)
+    assert (episode.steps, episode.solved) == (record.steps[0], record.solved[0])
+    assert episode.score == pytest.approx(record.score[0])
+    assert episode.actions.tolist() == record.actions[0][: episode.steps].tolist()
+    np.testing.assert_array_equal(episode.observations, replay(agent.env, number, record.actions[0], jax.random.key(0)))
+    assert episode.probabilities.argmax(axis=1).tolist() == episode.actions.tolist()
+    np.testing.assert_allclose(episode.probabilities.sum(axis=1), 1, rtol=1e-5)
+    assert episode.thinking_probabilities.shape == (think, 5)
+    assert episode.action_names == [agent.env.action_names[action] for action in episode.actions]
+
+
+def test_a_game_with_chance_is_the_one_that_evaluation_plays():
+    agent = linear_agent(make("minipacman", max_episode_steps=(9, 9)), domain="minipacman")
+    record = solve(agent.env, agent.net, np.array([2]), PlaySettings(max_steps=6), jax.random.key(0), 1)
+    episode = agent.play(2, max_steps=6)
+    assert episode.actions.tolist() == record.actions[0].tolist()
+    np.testing.assert_array_equal(episode.observations, replay(agent.env, 2, record.actions[0], jax.random.key(0)))
+
+
+def test_a_board_is_given_by_text_or_cells_and_padded_with_walls(agent):
+    by_text = agent.play("#####\n#@$.#\n#####", max_steps=2)
+    by_cells = agent.play(level("#####", "#@$.#", "#####"), max_steps=2)
+    padded = level("#######", "#@$.###", "#######", "#######")
+    for episode in (by_text, by_cells):
+        np.testing.assert_array_equal(episode.observations[0], padded)
+    with pytest.raises(ForesightError, match="the level is 3x9"):
+        agent.play("#########\n#@   $ .#\n#########")
+    with pytest.raises(ForesightError, match="needs one player"):
+        agent.play(np.zeros((3, 3), np.uint8))
+
+
+def test_an_episode_shows_itself_and_is_written_as_an_animation(agent, tmp_path):
+    episode = agent.play(0, max_steps=3)
+    assert episode._repr_html_().startswith('<figure><img src="data:image/gif;base64,R0lGOD')
+    assert "sokoban: " in repr(episode)
+    episode.save_gif(tmp_path / "played.gif")
+    assert (tmp_path / "played.gif").read_bytes().startswith(b"GIF89a")
+    assert episode.pictures.shape == (episode.steps + 1, 4 * 24, 7 * 24, 3)
+
+
+def test_an_agent_moves_to_other_levels_smaller_ones_padded(agent):
+    small = level_set(level("#####", "#@$.#", "#####"))
+    moved = agent.on_levels(small)
+    assert moved.env.level_count == 1
+    np.testing.assert_array_equal(
+        moved.env.observe(moved.env.reset_to(jnp.int32(0))), level("#######", "#@$.###", "#######", "#######")
+    )
+    assert foresight.evaluate(agent, levels=small, max_steps=2, batch=1).levels == 1
+    with pytest.raises(ForesightError, match="give `levels` of its size or smaller"):
+        agent.on_levels("builtin/test")
+
+
+def test_parts_are_stored_by_the_path_that_they_are_found_at():
+    config = with_parts(RunConfig(), env=Corridor(max_episode_steps=(3, 4)), net=Linear, loss="mine:loss")
+    assert config.domain == "tests.learning.toys:Corridor"
+    assert (config.env.max_episode_steps, config.env.env, config.env.levels) == ((3, 4), (), "")
+    assert (config.net.net, config.learn.loss) == ("tests.evaluation.linear:Linear", "mine:loss")
+    assert with_parts(RunConfig(), env=Corridor).env.max_episode_steps == (6, 12)
+    assert with_parts(RunConfig(), memory="a:B").net.net_set == ("memory=a:B",)
+    sized = with_parts(RunConfig(), env=make("gridworld", size=8, sides=(1, 2)))
+    assert sized.env.env == ("size=8", "sides=[1, 2]")
+
+
+def test_an_environment_that_holds_levels_is_to_be_named_instead():
+    with pytest.raises(ForesightError, match="sokoban holds arrays in `levels`"):
+        with_parts(RunConfig(), env=make("sokoban", levels=level_set(SOLVABLE)))

@@ -5,7 +5,9 @@ from pathlib import Path
 from typing import Any
 
 OPTIONAL_GUIDES = ("search.md", "insight.md", "web.md", "paper.md")
-OUTSIDE = re.compile(r"(?<!!)\[([^\]]+)\]\(\.\./((?!\.\./)[^)]+)\)")  # a link of a top-level page to a file of the repository
+OUTSIDE = re.compile(
+    r"(?<!!)\[([^\]]+)\]\(\.\./((?!\.\./)[^)]+)\)"
+)  # a link of a top-level page to a file of the repository
 
 
 def on_config(config: Any) -> Any:

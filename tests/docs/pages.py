@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,7 +29,7 @@ def blocks_of(page: str, text: str) -> list[Block]:
 
 
 def commands_of(page: str, text: str) -> Iterator[str]:
-    """Every command line of `foresight` on a page, without what is before and behind it."""
+    """Every command line of `foresight` in a page's blocks, without what is before and behind it."""
     scripts = [block.text for block in blocks_of(page, text) if block.language != "python"]
     scripts += INDENTED.findall(BLOCK.sub("", text))
     for script in scripts:
@@ -37,18 +37,22 @@ def commands_of(page: str, text: str) -> Iterator[str]:
             found = CALL.search(line)
             if found:
                 yield f"foresight{line[found.end() :]}".rstrip("'\")")
+
+
+def mentions_of(page: str, text: str) -> Iterator[str]:
+    """Commands within the sentences of a page, which may leave out what they are about."""
     yield from INLINE.findall(BLOCK.sub("", text))
 
 
 def words_of(command: str) -> list[str]:
-    """The arguments that a shell would hand over."""
-    words = shlex.split(command, comments=True)[1:]
+    """The arguments that a shell would hand over; its variables are 0."""
+    words = [re.sub(r"\$\w+", "0", word) for word in shlex.split(command, comments=True)[1:]]
     return words[: next((i for i, word in enumerate(words) if word in ENDS), len(words))]
 
 
-def all_commands() -> list[tuple[str, str]]:
+def on_all_pages(find: Callable[[str, str], Iterator[str]]) -> list[tuple[str, str]]:
     """(page, command) of every page, those with something left open skipped."""
-    found = [(page.name, command) for page in PAGES for command in commands_of(page.name, page.read_text())]
+    found = [(page.name, command) for page in PAGES for command in find(page.name, page.read_text())]
     return [(page, command) for page, command in dict.fromkeys(found) if not PLACEHOLDER.search(command)]
 
 

@@ -4,17 +4,17 @@ import re
 
 import pytest
 import tyro
-from tests.docs.pages import ROOT, commands_of, mentions_of, on_all_pages, words_of
 
 from foresight.app import cli, train
 from foresight.errors import ForesightError
 from foresight.runs.presets import preset
+from tests.docs.pages import ROOT, commands_of, mentions_of, on_all_pages, words_of
 
 COMMANDS, MENTIONS = on_all_pages(commands_of), on_all_pages(mentions_of)
 UNKNOWN = re.compile(r"nrecogni[sz]ed|no option|no command|unknown")
 
 
-class Parsed(Exception):  # noqa: N818
+class Parsed(Exception):
     """Raised in place of what a command would do."""
 
 

@@ -3,6 +3,7 @@
 import re
 
 from tests.docs.pages import PAGES, ROOT
+from tests.test_layering import ORDER
 
 LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")  # to a file, not to a web page
 NAMED = re.compile(r"`((?:[a-z][\w.-]*/)*[a-z]\w*\.(?:py|cu))`")
@@ -34,3 +35,9 @@ def test_every_link_of_the_readme_and_of_contributing_leads_to_a_file():
     links = [link for page in PAGES[:2] for link in LINK.findall(page.read_text())]
     assert len(links) > 20
     assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+def test_contributing_shows_the_import_order_that_is_checked():
+    page = (ROOT / "CONTRIBUTING.md").read_text()
+    shown = re.search(r"```\n(errors -> .*?)\n```", page, re.DOTALL)[1]
+    assert shown.split() == " -> ".join(ORDER).split()

@@ -4,9 +4,9 @@ import ast
 import importlib
 
 import pytest
-from tests.docs.pages import python_blocks
 
 import foresight
+from tests.docs.pages import python_blocks
 
 BLOCKS = [block for block in python_blocks() if "--8<--" not in block.text]
 

@@ -33,6 +33,7 @@ def complaint(monkeypatch, tmp_path, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(ROOT / "examples"))  # parts of one's own, as the pages name them
     monkeypatch.setattr(tyro, "cli", parse_and_stop)
+    monkeypatch.setattr(cli, "prepare", lambda: None)  # it would set up the cache of compiled programs
     monkeypatch.setattr(train, "starting_point", preset_alone)  # no run or file that a page names is here
 
     def complaint(command):
@@ -71,6 +72,11 @@ def test_a_command_in_a_sentence_has_options_that_are_there(complaint, page, com
 )
 def test_a_command_or_option_that_is_not_there_is_found_out(complaint, command):
     assert UNKNOWN.search(complaint(command))
+
+
+def test_the_page_on_the_command_line_lists_every_command():
+    page = (ROOT / "docs" / "command-line.md").read_text()
+    assert [name for name in cli.COMMANDS if f"\n| `{name}` |" not in page] == []
 
 
 def test_a_value_that_is_wrong_is_found_out(complaint):

@@ -34,7 +34,7 @@ soak: .venv/every-extra
 
 docs: .venv/docs
 	NO_MKDOCS_2_WARNING=true $(BIN)/mkdocs build --strict --clean
-	@echo "The site is in site/: open site/index.html."
+	@echo "The site is in site/: open site/index.html, or with its search: python3 -m http.server -d site"
 
 .venv/core: pyproject.toml uv.lock
 	@$(call install,dev generate plots)

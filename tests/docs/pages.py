@@ -36,7 +36,7 @@ def commands_of(page: str, text: str) -> Iterator[str]:
         for line in script.replace("\\\n", " ").splitlines():
             found = CALL.search(line)
             if found:
-                yield f"foresight{line[found.end() :]}".rstrip("'\")")
+                yield f"foresight{line[found.end() :]}"
 
 
 def mentions_of(page: str, text: str) -> Iterator[str]:

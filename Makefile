@@ -61,7 +61,7 @@ comma := ,
 space := $(subst ,, )
 
 builtin-levels: .venv/core
-	$(BIN)/python -m foresight.levels.make_builtin --check
+	$(BIN)/python -m foresight.levels.generator.make_builtin --check
 
 clean:
 	rm -rf .venv site .pytest_cache .ruff_cache .hypothesis

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from foresight.runs.config import EnvSettings as EnvSettings
     from foresight.runs.config import NetSettings as NetSettings
     from foresight.runs.config import RunConfig as RunConfig
+    from foresight.search.solve import solve as solve
 
 PUBLIC = {  # where each name comes from
     "load_agent": "foresight.api:load_agent",
@@ -43,6 +44,7 @@ PUBLIC = {  # where each name comes from
     "make_net": "foresight.api:make_net",
     "train": "foresight.api:train",
     "evaluate": "foresight.api:evaluate",
+    "solve": "foresight.search.solve:solve",
     "check_env": "foresight.envs.check:check_env",
     "check_net": "foresight.nets.check:check_net",
     "Agent": "foresight.runs.agents:Agent",

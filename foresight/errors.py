@@ -1,6 +1,12 @@
 """Errors a user can act on: the command line prints their message alone and exits with status 2."""
 
 
+def printable(text: str, longest: int | None = None) -> str:
+    """Text from outside as it may be shown: control and other unprintable characters escaped, the end cut off."""
+    shown = "".join(symbol if symbol.isprintable() else ascii(symbol)[1:-1] for symbol in text[:longest])
+    return shown if longest is None or len(text) <= longest else f"{shown}..."
+
+
 class ForesightError(Exception):
     """Something the user gave or has cannot be used; the message names it and says what was expected."""
 

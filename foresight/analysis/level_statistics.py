@@ -15,8 +15,8 @@ import numpy as np
 from foresight.analysis.figures import plot_level_statistics
 from foresight.errors import ForesightError
 from foresight.levels import open_set
-from foresight.levels.generate import generate
-from foresight.levels.resemblance import Measures, measure, pattern_distance
+from foresight.levels.generator.generate import generate
+from foresight.levels.generator.resemblance import Measures, measure, pattern_distance
 
 HEADINGS = (
     "levels",

@@ -15,6 +15,7 @@ COMMANDS = {
     "levels": "import, look at, combine and generate Sokoban levels",
     "train": "train an agent, or resume a run",
     "evaluate": "how well an agent plays a set of levels",
+    "solve": "search for solutions of levels, with an agent or without",
     "watch": "see an agent play a level, in the terminal or as an animation",
     "plot": "learning curves of runs",
     "compare": "what runs came to, side by side in a table",

@@ -5,9 +5,12 @@ from typing import Any
 
 import tyro
 
+from foresight.app.levels_filter import Filter
 from foresight.app.levels_make import Dedupe, Fetch, Generate, Import, Subset
 from foresight.app.levels_report import Info, List, Overlap, Show
 from foresight.errors import ForesightError
+from foresight.levels import LevelError
+from foresight.levels.acquire.sources import BadLevel
 
 COMMANDS: dict[str, Any] = {
     "import": Import,
@@ -16,6 +19,7 @@ COMMANDS: dict[str, Any] = {
     "subset": Subset,
     "dedupe": Dedupe,
     "overlap": Overlap,
+    "filter": Filter,
     "generate": Generate,
     "fetch": Fetch,
     "list": List,
@@ -32,7 +36,13 @@ def main(arguments: list[str]) -> int | None:
         raise ForesightError(f"unknown command 'levels {name}'; there are: {', '.join(COMMANDS)}")
     command = COMMANDS[name]
     description = f"{inspect.getdoc(command)}\n\nexample: {command.example}"
-    return tyro.cli(command, args=rest, prog=f"foresight levels {name}", description=description).run()
+    chosen = tyro.cli(command, args=rest, prog=f"foresight levels {name}", description=description)
+    try:
+        return chosen.run()
+    except BadLevel as error:
+        raise LevelError(
+            f"{error}; `foresight levels import --skip-bad` skips bad boards and imports the others"
+        ) from error
 
 
 def usage() -> str:

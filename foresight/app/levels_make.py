@@ -12,20 +12,23 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from tyro.conf import FlagCreatePairsOff, Positional, arg
 
-from foresight.app.levels_report import Json, line_of, print_json, summary_of
-from foresight.errors import ForesightError
+from foresight.app.checks import check_count
+from foresight.app.levels_report import Json, line_of, name_of, print_json, report_faults, summary_of
+from foresight.errors import ForesightError, printable
 from foresight.levels import LevelSet, open_set, read_set, write_set
-from foresight.levels.archives import kind_of
-from foresight.levels.fetch import ARCHIVE, fetch
-from foresight.levels.generate import generate
+from foresight.levels.acquire.archives import kind_of
+from foresight.levels.acquire.fetch import ARCHIVE, fetch
+from foresight.levels.acquire.sources import Source, read_source
+from foresight.levels.generator.generate import generate
 from foresight.levels.naming import find_set
 from foresight.levels.operations import dedupe, subset
 from foresight.levels.packed import SUFFIX, is_packed
-from foresight.levels.sources import Source, exists, read_source
+from foresight.levels.solution import format_solutions
 from foresight.levels.text import count_of
+from foresight.storage.files import check_writable, kind_of_path, shown, write_whole
 
 Set = Annotated[str, Positional, arg(metavar="SRC")]
-Destination = Annotated[Path, Positional, arg(metavar="DST")]
+Destination = Annotated[str, Positional, arg(metavar="DST")]
 
 
 @contextmanager
@@ -46,19 +49,25 @@ def report(written: dict[Path, LevelSet], as_json: bool, more: dict[str, Any] | 
         )
         return
     for path, levels in written.items():
-        print(f"{levels.name:<20} {line_of(summary_of(levels))}  {path}")
+        print(f"{name_of(levels):<20} {line_of(summary_of(levels))}  {shown(path)}")
 
 
 def check_destination(destination: Path, source: Path | None = None) -> None:
-    """Refuse to write over what the levels come from, or over a file that is no packed set."""
-    if not exists(destination) or destination.is_dir():
-        return
-    if source and destination.samefile(source):
-        raise ForesightError(f"{destination} is what the levels are read from: give DST another name")
-    if not destination.is_file() or not is_packed(destination):
-        raise ForesightError(
-            f"{destination} is there and is no packed level set: give DST another name, or remove that file first"
-        )
+    """Reject a path that cannot be written, the levels' own source, and files that are no packed sets."""
+    if kind_of_path(destination, "write") == "file":
+        if source and destination.samefile(source):
+            raise ForesightError(f"{destination} is what the levels are read from: give DST another name")
+        if not is_packed(destination):
+            raise ForesightError(
+                f"{destination} is there and is no packed level set: give DST another name, or remove that file first"
+            )
+    check_writable(destination)
+
+
+def destination_of(text: str) -> Path:
+    """The path that DST names; an empty text is an error, not the current folder."""
+    kind_of_path(text, "write")
+    return Path(text)
 
 
 def write_one(levels: LevelSet, destination: Path, as_json: bool, more: dict[str, Any] | None = None) -> None:
@@ -72,21 +81,27 @@ class Import:
     """Read levels from a text file, a folder, a zip or a tar archive, check them, and pack them.
 
     A text file becomes one file. A folder or archive becomes a folder with one set for each of its folders, named
-    after its path (unfiltered-train, hard), or one file where DST ends in .levels and there is only one set.
+    after its path (unfiltered-train, hard), or one file where DST ends in .levels and there is only one set. With
+    --set-per-file each of its text files becomes a set, as for a folder of collections.
     """
 
     example: ClassVar[str] = "foresight levels import boxoban-levels.tar.xz boxoban"
 
     source: Set  # a text file, a folder, a .zip or a .tar(.xz|.gz|.bz2)
     destination: Destination  # the packed file, or the folder for several
-    skip_bad: FlagCreatePairsOff[bool] = False  # leave out what is bad and say how much, instead of stopping
+    skip_bad: FlagCreatePairsOff[bool] = False  # skip what is bad and say how much, instead of stopping
+    set_per_file: FlagCreatePairsOff[bool] = False  # one set for each text file, not for each folder
     json: Json = False  # print one JSON document
 
     def run(self) -> None:
         """Import and report."""
+        destination_of(self.destination)
         with progress_bar("levels") as bar:
             content = read_source(
-                Path(self.source), skip_bad=self.skip_bad, progress=lambda levels: bar.advance(bar.task_ids[0], levels)
+                self.source,
+                skip_bad=self.skip_bad,
+                set_per_file=self.set_per_file,
+                progress=lambda levels: bar.advance(bar.task_ids[0], levels),
             )
         written = self.placed(content)
         for path in written:
@@ -100,24 +115,21 @@ class Import:
             "without_levels": content.without_levels,
         }
         report(written, self.json, more)
-        for fault in faults.first:
-            print(f"skipped: {fault}", file=sys.stderr)
-        if faults.count:
-            print(f"{faults.count:,} bad, skipped", file=sys.stderr)
+        report_faults(faults)
         if content.without_levels and not self.json:
-            print(f"no levels in {', '.join(content.without_levels)}", file=sys.stderr)
+            print(f"no levels in {printable(', '.join(content.without_levels), 1000)}", file=sys.stderr)
 
     def placed(self, content: Source) -> dict[Path, LevelSet]:
         """Which set goes to which file."""
-        source = Path(self.source)
-        to_file = self.destination.suffix == SUFFIX or (source.is_file() and kind_of(source) == "text")
-        if to_file and not self.destination.is_dir():
+        source, destination = Path(self.source), Path(self.destination)
+        to_file = destination.suffix == SUFFIX or (source.is_file() and kind_of(source) == "text")
+        if to_file and not destination.is_dir():
             if len(content.sets) > 1:
-                names = ", ".join(content.sets)
+                names = printable(", ".join(content.sets), 1000)
                 raise ForesightError(f"{self.source} holds several sets ({names}), expected a folder as DST")
             (levels,) = content.sets.values()
-            return {self.destination: replace(levels, name=self.destination.stem)}
-        return {self.destination / f"{name}{SUFFIX}": levels for name, levels in content.sets.items()}
+            return {destination: replace(levels, name=destination.stem)}
+        return {destination / f"{name}{SUFFIX}": levels for name, levels in content.sets.items()}
 
 
 @dataclass(frozen=True)
@@ -136,9 +148,10 @@ class Subset:
         """Take, write and report."""
         if self.seed is not None and self.seed < 0:
             raise ForesightError(f"--seed {self.seed}, expected 0 or more")
-        check_destination(self.destination, find_set(self.source))
-        levels = subset(open_set(self.source), self.count, self.seed, self.destination.stem)
-        write_one(levels, self.destination, self.json)
+        destination = destination_of(self.destination)
+        check_destination(destination, find_set(self.source))
+        levels = subset(open_set(self.source), self.count, self.seed, destination.stem)
+        write_one(levels, destination, self.json)
 
 
 @dataclass(frozen=True)
@@ -154,11 +167,12 @@ class Dedupe:
 
     def run(self) -> None:
         """Drop, write and report."""
-        check_destination(self.destination, find_set(self.source))
+        destination = destination_of(self.destination)
+        check_destination(destination, find_set(self.source))
         levels = open_set(self.source)
-        kept = dedupe(levels, self.symmetries, self.destination.stem)
+        kept = dedupe(levels, self.symmetries, destination.stem)
         removed = len(levels) - len(kept)
-        write_one(kept, self.destination, self.json, {"removed": removed})
+        write_one(kept, destination, self.json, {"removed": removed})
         if not self.json:
             print(f"{count_of(removed, 'repeat')} removed")
 
@@ -167,7 +181,7 @@ class Dedupe:
 class Fetch:
     """Download the published Boxoban levels, check them, and keep them in the user's cache folder.
 
-    An interrupted download goes on where it stopped. The sets can then be used by name, as unfiltered-valid or
+    An interrupted download resumes where it stopped. The sets can then be used by name, as unfiltered-valid or
     hard. The folder is FORESIGHT_CACHE where that is set, else foresight in the user's cache folder.
     """
 
@@ -200,12 +214,21 @@ class Generate:
     size: int = 10  # cells a side, the border included
     seed: int = 0  # what the levels depend on
     workers: Annotated[int | None, arg(metavar="INT")] = None  # threads side by side; one a core without it
+    solutions: Annotated[str | None, arg(metavar="FILE")] = None  # a text to write, with solutions (LURD)
     json: Json = False  # print one JSON document
 
     def run(self) -> None:
         """Generate, write and report."""
-        boxes = self.box_range()
-        check_destination(self.destination)
+        boxes, destination = self.box_range(), destination_of(self.destination)
+        for option in ("count", "size", "workers"):
+            check_count(option, getattr(self, option))
+        check_destination(destination)
+        if self.solutions is not None and kind_of_path(self.solutions, "write") != "nothing":
+            raise ForesightError(
+                f"--solutions {self.solutions} is there already: give another name, or remove it first"
+            )
+        if self.solutions is not None:
+            check_writable(Path(self.solutions))
         with progress_bar("levels", self.count) as bar:
             made = generate(
                 self.count,
@@ -215,11 +238,15 @@ class Generate:
                 workers=self.workers,
                 progress=lambda levels: bar.advance(bar.task_ids[0], levels),
             )
-        write_one(replace(made.levels, name=self.destination.stem), self.destination, self.json)
+        if self.solutions is not None:
+            write_whole(Path(self.solutions), format_solutions(made.levels, made.solutions).encode())
+        write_one(replace(made.levels, name=destination.stem), destination, self.json)
 
     def box_range(self) -> tuple[int, int]:
         """The least and the largest number of boxes."""
-        match = re.fullmatch(r"(\d+)(?:-(\d+))?", self.boxes)
+        match = re.fullmatch(r"([0-9]{1,4})(?:-([0-9]{1,4}))?", self.boxes)
         if not match:
-            raise ForesightError(f"--boxes {self.boxes}, expected a number such as 4 or a range such as 1-2")
+            raise ForesightError(
+                f"--boxes {printable(self.boxes, 100)}, expected a number such as 4 or a range such as 1-2"
+            )
         return int(match[1]), int(match[2] or match[1])

@@ -24,7 +24,7 @@ def check_env(env: Env, seed: int = 0) -> None:
     must be finite, episodes must end at their limit and begin again, and a numbered level must be the same every time.
 
     >>> from foresight.envs import make
-    >>> check_env(make("gridworld", size=6, sides=(1, 2)))
+    >>> check_env(make("sokoban", levels="builtin/mini-train"))
     """
     check_kind(env)
     check_shapes(env)

@@ -8,6 +8,7 @@ from foresight.envs.env import Env
 from foresight.envs.sokoban.rules import Sokoban
 from foresight.errors import ForesightError
 from foresight.levels.cells import WALL, LevelError, has_player
+from foresight.levels.operations import pad_cells
 from foresight.levels.text import parse
 from foresight.types import State
 
@@ -48,11 +49,7 @@ def state_of_text(env: Env, text: str) -> State:
 def state_of_cells(env: Env, board: np.ndarray) -> State:
     """The first state of a Sokoban level given as cell codes [H, W]; a smaller board is padded with walls."""
     check_takes_boards(env)
-    (height, width), size = board.shape, (env.height, env.width)
-    if height > env.height or width > env.width:
-        raise ForesightError(f"the level is {height}x{width}, but this sokoban has boards of {size[0]}x{size[1]}")
-    cells = np.full(size, WALL, np.uint8)
-    cells[:height, :width] = board
+    cells = pad_cells(board, env.height, env.width)
     if np.sum(has_player(cells)) != 1 or np.any(border(cells) != WALL):
         raise ForesightError("a board needs one player, and walls all around")
     return env.reset_to_cells(jnp.asarray(cells))

@@ -59,7 +59,7 @@ class LearnSettings:
     learning_rate: float = 6e-4
     """at the start"""
     anneal_steps: float | None = None
-    """environment steps until the learning rate is `final_learning_rate`; None: as many as a run has"""
+    """environment steps in which the learning rate falls to `final_learning_rate`; None: those of the run, or never"""
     anneal_hold: float = 0.5
     """the share of those steps during which the learning rate stays where it starts"""
     anneal_power: float = 1.0

@@ -49,6 +49,7 @@ def left_after(settings: LearnSettings, gradient_steps: Array) -> Array:
 
 def init_training(env: Env, net: Net, settings: LearnSettings, key: Array) -> TrainState:
     """The state before the first iteration."""
+    loss_of(settings)  # one that is not there is rejected before anything is compiled
     acting_key, train_key = jax.random.split(key)
     return TrainState(
         net=net,

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from foresight.levels.cells import LARGEST_SIDE, SYMBOLS, fault_of
+from foresight.levels.cells import CHUNK, SYMBOLS, fault_of
+from foresight.levels.limits import LARGEST_SIDE, SMALLEST_SIDE
 from foresight.levels.text import BYTES, UNKNOWN
 
 NEWLINE = ord("\n")
@@ -26,14 +27,14 @@ def parse_boxoban(data: bytes) -> np.ndarray | None:
         count = min(len(numbers), (len(data) - start) // block_size)
         block = content[start : start + count * block_size].reshape(count, block_size)
         cells = parse_block(block, numbers[:count], size)
-        if cells is None:
+        if cells is None or fault_of(cells).any():
             return None
         boards.append(cells)
         start += count * block_size
         if count < len(numbers):
             break
     cells = np.concatenate(boards)
-    return cells if start == len(data) and len(cells) and not fault_of(cells).any() else None
+    return cells if start == len(data) and len(cells) else None
 
 
 def board_size(data: bytes) -> tuple[int, int] | None:
@@ -41,15 +42,17 @@ def board_size(data: bytes) -> tuple[int, int] | None:
     start = data[: 8 + LARGEST_SIDE * (LARGEST_SIDE + 1)]
     end = start.find(b"\n\n")
     rows = start[4:end].split(b"\n")
-    fits = start.startswith(b"; 0\n") and end > 0 and len(rows) >= 3 and len(rows[0]) >= 3
-    return (len(rows), len(rows[0])) if fits else None
+    fits = all(SMALLEST_SIDE <= side <= LARGEST_SIDE for side in (len(rows), len(rows[0])))
+    return (len(rows), len(rows[0])) if start.startswith(b"; 0\n") and end > 0 and fits else None
 
 
 def blocks(size: tuple[int, int]) -> Iterator[tuple[range, int]]:
-    """The runs of levels whose numbers have equally many digits, each with the bytes that a level takes there."""
+    """Runs of levels whose numbers have equally many digits, each with the bytes that a level takes there."""
     first = 0
     for digits in range(1, 10):
-        yield range(first, 10**digits), len("; ") + digits + 1 + size[0] * (size[1] + 1) + 1
+        for start in range(first, 10**digits, CHUNK):
+            numbers = range(start, min(start + CHUNK, 10**digits))
+            yield numbers, len("; ") + digits + 1 + size[0] * (size[1] + 1) + 1
         first = 10**digits
 
 

@@ -4,11 +4,12 @@ import importlib.resources
 import os
 from pathlib import Path
 
+from foresight.levels.acquire.published import BOXOBAN
+from foresight.levels.acquire.sources import Faults, one_set, read_source
 from foresight.levels.cells import LevelError
 from foresight.levels.packed import SUFFIX, is_packed, read_set
-from foresight.levels.published import BOXOBAN
 from foresight.levels.sets import LevelSet
-from foresight.levels.sources import exists, one_set, read_source
+from foresight.storage.files import kind_of_path
 
 BUILTIN = "builtin/"
 
@@ -35,9 +36,8 @@ def named_sets() -> dict[str, Path]:
 
 def find_set(name: str | Path) -> Path:
     """The file or folder that `name` stands for; one that exists goes before a cached name."""
-    path = Path(name)
-    if not str(name).startswith(BUILTIN) and exists(path):
-        return path
+    if not str(name).startswith(BUILTIN) and kind_of_path(name) != "nothing":
+        return Path(name)
     named = named_sets()
     if str(name) not in named:
         if str(name) in BOXOBAN:
@@ -54,7 +54,13 @@ def find_set(name: str | Path) -> Path:
 
 def open_set(name: str | Path) -> LevelSet:
     """The level set that `name` stands for."""
+    return open_beside_faults(name, skip_bad=False)[0]
+
+
+def open_beside_faults(name: str | Path, skip_bad: bool = True) -> tuple[LevelSet, Faults]:
+    """The good levels of the set that `name` stands for, and what was bad beside them."""
     path = find_set(name)
     if path.is_file() and (path.suffix == SUFFIX or is_packed(path)):
-        return read_set(path)
-    return one_set(path, read_source(path))
+        return read_set(path), Faults(skip_bad)
+    source = read_source(path, skip_bad=skip_bad)
+    return one_set(path, source), source.faults

@@ -1,14 +1,13 @@
-"""What can be done with level sets: join, take a part, remove repeats, compare. All are pure functions."""
+"""What can be done with level sets: join, pad, crop, take a part, remove repeats, compare. All are pure functions."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from foresight.levels.cells import WALL, LevelError
-from foresight.levels.sets import LevelSet, pack
-
-CHUNK = 1 << 15  # levels unpacked at a time: large enough for speed, small beside a packed set
+from foresight.levels.cells import CHUNK, WALL, LevelError
+from foresight.levels.limits import LARGEST_MIXED
+from foresight.levels.sets import LevelSet, pack, record_bytes
 
 
 def chunks(levels: LevelSet) -> Iterator[np.ndarray]:
@@ -20,27 +19,78 @@ def chunks(levels: LevelSet) -> Iterator[np.ndarray]:
 def join(sets: Sequence[LevelSet], name: str, source: str) -> LevelSet:
     """All levels of several sets in order, smaller boards filled up with walls and unused box slots."""
     same_size = resized(sets)
-    return replace(same_size[0], name=name, source=source, records=np.concatenate([part.records for part in same_size]))
+    records = [part.records for part in same_size]
+    return replace(
+        same_size[0],
+        name=name,
+        source=source,
+        records=records[0] if len(records) == 1 else np.concatenate(records),
+        titles=joined_labels([(part.titles, len(part)) for part in sets]),
+        authors=joined_labels([(part.authors, len(part)) for part in sets]),
+    )
+
+
+def joined_labels(parts: Sequence[tuple[tuple[str, ...], int]]) -> tuple[str, ...]:
+    """The labels of sets (with their numbers of levels) one after the other; none where no set has any."""
+    if not any(labels for labels, _ in parts):
+        return ()
+    return tuple(label for labels, count in parts for label in labels or ("",) * count)
 
 
 def resized(sets: Sequence[LevelSet]) -> list[LevelSet]:
     """The same sets on boards of one size and with equally many box slots, so that records can be compared."""
     height, width, boxes = (max(getattr(part, size) for part in sets) for size in ("height", "width", "boxes"))
+    if any((part.height, part.width, part.boxes) != (height, width, boxes) for part in sets):
+        check_mixed(sum(map(len, sets)), height, width, boxes)
     return [widen(part, height, width, boxes) for part in sets]
+
+
+def check_mixed(count: int, height: int, width: int, boxes: int) -> None:
+    """Raise LevelError where filling `count` levels up to one size would take far more room than the levels do."""
+    if count * record_bytes(height, width, boxes) > LARGEST_MIXED:
+        raise LevelError(
+            f"{count:,} levels of different sizes would each be filled up to {height}x{width} cells and {boxes} boxes,"
+            f" more than {LARGEST_MIXED >> 20} MiB together, expected boards of more equal sizes, as in one set a file"
+        )
 
 
 def widen(levels: LevelSet, height: int, width: int, boxes: int) -> LevelSet:
     """A set on a larger board, walls added below and to the right, and with more box slots."""
     if (levels.height, levels.width, levels.boxes) == (height, width, boxes):
         return levels
-    room = ((0, 0), (0, height - levels.height), (0, width - levels.width))
-    records = np.concatenate([pack(np.pad(cells, room), boxes) for cells in chunks(levels)])
+    records = np.concatenate([pack(pad_cells(cells, height, width), boxes) for cells in chunks(levels)])
     return replace(levels, height=height, width=width, boxes=boxes, records=records)
+
+
+def pad_to(levels: LevelSet, height: int, width: int) -> LevelSet:
+    """The set on boards of `height` x `width`, as a network trained on those needs it; larger boards are an error.
+
+    Walls are added below and to the right, as wherever boards of different sizes share a set: a level then looks the
+    same to a network whether it is padded alone or was packed beside larger ones.
+    """
+    if levels.height > height or levels.width > width:
+        raise LevelError(f"{levels.name}: boards are {levels.height}x{levels.width}, expected at most {height}x{width}")
+    return widen(levels, height, width, levels.boxes)
+
+
+def pad_cells(cells: np.ndarray, height: int, width: int) -> np.ndarray:
+    """Boards [..., H, W] with walls added below and to the right; larger boards are an error."""
+    if cells.shape[-2] > height or cells.shape[-1] > width:
+        size = "x".join(map(str, cells.shape[-2:]))
+        raise LevelError(f"the level is {size}, expected at most {height}x{width}")
+    room = [(0, 0)] * (cells.ndim - 2) + [(0, height - cells.shape[-2]), (0, width - cells.shape[-1])]
+    return np.pad(cells, room, constant_values=WALL)
+
+
+def crop(cells: np.ndarray) -> np.ndarray:
+    """A board [H, W] without the walls around it, except for the one row or column that encloses it on each side."""
+    rows, columns = np.nonzero(cells != WALL)
+    return cells[max(rows.min() - 1, 0) : rows.max() + 2, max(columns.min() - 1, 0) : columns.max() + 2]
 
 
 def take(levels: LevelSet, indices: np.ndarray, name: str, change: str) -> LevelSet:
     """The levels at `indices`, in that order; `change` says in words how they were chosen."""
-    return replace(levels, name=name, source=f"{levels.source}; {change}", records=levels.records[indices])
+    return replace(levels.at(indices), name=name, source=f"{levels.source}; {change}")
 
 
 def subset(levels: LevelSet, count: int, seed: int | None, name: str) -> LevelSet:

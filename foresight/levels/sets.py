@@ -5,13 +5,14 @@ numbered row by row; a position takes one byte where that is enough, else two, a
 """
 
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from foresight.levels import cells as cell
-from foresight.levels.cells import LevelError, check_cells
+from foresight.levels.cells import CHUNK, LevelError, check_cells
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,13 +25,16 @@ class LevelSet:
     boxes: int  # K, the largest number of boxes in any level
     source: str  # where the levels came from, in words
     records: np.ndarray  # uint8 [N, record_bytes]; may be a read-only memory map
+    titles: tuple[str, ...] = ()  # one a level, or none at all; "" for a level without
+    authors: tuple[str, ...] = ()  # likewise
 
     @staticmethod
     def from_cells(cells: np.ndarray, name: str, source: str) -> "LevelSet":
         """Pack boards, uint8 [N, H, W] cell codes."""
         check_cells(cells, name)
-        boxes = int(cell.has_box(cells).sum((1, 2)).max())
-        records = pack(cells, boxes)
+        parts = [cells[start : start + CHUNK] for start in range(0, len(cells), CHUNK)]
+        boxes = max(int(cell.has_box(part).sum((1, 2)).max()) for part in parts)
+        records = np.concatenate([pack(part, boxes) for part in parts])
         return LevelSet(name, cells.shape[1], cells.shape[2], boxes, source, records)
 
     def __post_init__(self):
@@ -38,9 +42,19 @@ class LevelSet:
         if self.records.dtype != np.uint8 or self.records.ndim != 2 or self.records.shape[1] != expected:
             shape = list(self.records.shape)
             raise LevelError(f"{self.name}: records are {self.records.dtype} {shape}, expected uint8 [N, {expected}]")
+        for labels in (self.titles, self.authors):
+            if len(labels) not in (0, len(self.records)):
+                raise LevelError(f"{self.name}: {len(labels)} labels for {len(self.records)} levels, expected as many")
 
     def __len__(self) -> int:
         return len(self.records)
+
+    def at(self, indices: Sequence[int] | np.ndarray) -> "LevelSet":
+        """The levels at `indices`, in that order, with their titles and authors."""
+        titles, authors = (
+            tuple(labels[i] for i in indices) if labels else () for labels in (self.titles, self.authors)
+        )
+        return replace(self, records=self.records[indices], titles=titles, authors=authors)
 
     @property
     def inner(self) -> int:

@@ -1,111 +1,93 @@
-"""The way forward, compiled: reverse play turned round into a solution, its detours left out.
+"""Solutions as Sokoban people write them (LURD): l u r d for moves, capital letters for pushes."""
 
-Nothing compiled is called from another file: numba's cache would not notice a change there.
-"""
+import re
+from collections.abc import Sequence
 
 import numpy as np
-from numba import njit
 
-UNREACHED, ARRIVED = 255, 254
-CELL_KEYS = np.random.Generator(np.random.PCG64(2019)).integers(1, 2**64, 400, np.uint64)
+from foresight.levels.cells import WALL, LevelError, has_box, has_player, has_target
+from foresight.levels.limits import LONGEST_LINE
+from foresight.levels.sets import LevelSet
+from foresight.levels.text import format_board
 
-
-@njit(cache=True, nogil=True)
-def flood(blocked, offsets, goal, toward):
-    """Write into `toward` uint8 [H * W] each cell's direction of a shortest way to `goal`; returns the least cell."""
-    toward[:] = UNREACHED
-    toward[goal] = ARRIVED
-    queue = np.zeros(len(blocked), np.int64)
-    queue[0] = goal
-    count, least = 1, goal
-    for head in range(len(queue)):
-        if head == count:
-            break
-        least = min(least, queue[head])
-        for direction in range(4):
-            neighbour = queue[head] + offsets[direction]
-            if toward[neighbour] == UNREACHED and not blocked[neighbour]:
-                toward[neighbour] = direction ^ 1  # 0 up, 1 down, 2 left, 3 right: the opposite differs in one bit
-                queue[count] = neighbour
-                count += 1
-    return least
+LETTERS = "udlr"  # moves 1 to 4
+RUN = re.compile(r"([1-9][0-9]{0,3})?([udlrUDLR])")
+SOLUTION = re.compile(r"^solution[ \t]*[:=](.*)$", re.IGNORECASE | re.MULTILINE)
+SPACES = re.compile(r"\s+")
 
 
-@njit(cache=True, nogil=True)
-def pushes_of(player, actions, offsets):
-    """The pushes that undo the pulls among `actions`, first push first: where the player stands, and the direction."""
-    stands, directions = np.zeros(len(actions), np.int64), np.zeros(len(actions), np.int64)
-    count = 0
-    for action in actions:
-        player += offsets[action % 4]
-        if action < 4:
-            stands[count], directions[count] = player, action ^ 1
-            count += 1
-    return stands[:count][::-1].copy(), directions[:count][::-1].copy()
+def format_lurd(cells: np.ndarray, moves: np.ndarray) -> str:
+    """Moves (1 up, 2 down, 3 left, 4 right; 0 stays) on a board [H, W] as letters; those without effect are skipped.
 
-
-@njit(cache=True, nogil=True)
-def push(blocked, offsets, stand, direction):
-    """Push the box in front of `stand`; returns the change of the boxes' key."""
-    origin = stand + offsets[direction]
-    blocked[origin] = 0
-    blocked[origin + offsets[direction]] = 1
-    return CELL_KEYS[origin] ^ CELL_KEYS[origin + offsets[direction]]
-
-
-@njit(cache=True, nogil=True)
-def states_along(blocked, offsets, player, stands, directions):
-    """A key for the state before each push and after the last: the boxes, and the region the player can reach."""
-    keys = np.zeros(len(stands) + 1, np.uint64)
-    toward = np.zeros(len(blocked), np.uint8)
-    boxes = np.uint64(0)
-    for k in range(len(stands)):
-        keys[k] = boxes ^ (CELL_KEYS[flood(blocked, offsets, player, toward)] * np.uint64(3))
-        boxes ^= push(blocked, offsets, stands[k], directions[k])
-        player = stands[k] + offsets[directions[k]]
-    keys[-1] = boxes ^ (CELL_KEYS[flood(blocked, offsets, player, toward)] * np.uint64(3))
-    return keys
-
-
-@njit(cache=True, nogil=True)
-def forward(walls, width, start, first_player, actions, solution):
-    """Write the moves (1 up, 2 down, 3 left, 4 right) that solve the level into `solution`; returns their number.
-
-    `start` holds the player's cell and the boxes'; `actions` led there from the solved board and `first_player`.
-    Walks become shortest walks, and what comes back to an earlier state is left out, so no room is wasted.
+    Such are moves against a wall, or against a box that cannot be pushed.
     """
-    offsets = np.array([-width, width, -1, 1])
-    stands, directions = pushes_of(first_player, actions, offsets)
-    blocked = walls.copy()
-    blocked[start[1:]] = 1
-    keys = states_along(blocked.copy(), offsets, start[0], stands, directions)
-    toward = np.zeros(len(walls), np.uint8)
-    player, count, k = start[0], 0, 0
-    while True:
-        for later in range(len(stands), k, -1):
-            if keys[later] == keys[k]:
-                k = later
-                break
-        if k == len(stands):
-            return count
-        flood(blocked, offsets, stands[k], toward)
-        while player != stands[k]:
-            solution[count] = toward[player] + 1
-            player += offsets[toward[player]]
-            count += 1
-        push(blocked, offsets, stands[k], directions[k])
-        player += offsets[directions[k]]
-        solution[count] = directions[k] + 1
-        count += 1
-        k += 1
+    played = Game(cells)
+    return "".join(played.move(int(move)) for move in moves)
 
 
-@njit(cache=True, nogil=True)
-def forward_all(walls, width, starts, players, actions, lengths, solutions):
-    """`forward` for each of n levels whose `lengths` is not 0; returns the solutions' lengths, int64 [n]."""
-    counts = np.zeros(len(walls), np.int64)
-    for i in range(len(walls)):
-        if lengths[i]:
-            things = starts[i, : (starts[i] >= 0).sum()]
-            counts[i] = forward(walls[i], width, things, players[i], actions[i, : lengths[i]], solutions[i])
-    return counts
+def format_solutions(levels: LevelSet, solutions: Sequence[np.ndarray]) -> str:
+    """Levels as a text file, each followed by a line with its solution."""
+    return "".join(
+        f"{format_board(cells)}\nSolution: {format_lurd(cells, moves)}\n\n"
+        for cells, moves in zip(levels.cells(), solutions, strict=True)
+    )
+
+
+def parse_solutions(text: str) -> list[np.ndarray]:
+    """The moves in each line `Solution: ...` of a text file."""
+    return [parse_lurd(line) for line in SOLUTION.findall(text)]
+
+
+def parse_lurd(text: str) -> np.ndarray:
+    """The moves uint8 [N] of a solution in letters, which may have spaces and numbers of repeats (`3r2U`) in it."""
+    letters = SPACES.sub("", text)
+    if len(letters) > LONGEST_LINE:
+        raise LevelError(f"a solution of {len(letters)} characters, expected at most {LONGEST_LINE}")
+    moves: list[int] = []
+    place = 0
+    while place < len(letters):
+        run = RUN.match(letters, place)
+        if not run:
+            wrong = f"character {place + 1} of a solution is {letters[place]!r}"
+            raise LevelError(f"{wrong}, expected one of l u r d L U R D")
+        moves.extend([LETTERS.index(run[2].lower()) + 1] * int(run[1] or 1))
+        if len(moves) > LONGEST_LINE:
+            raise LevelError(f"a solution of more than {LONGEST_LINE} moves, expected fewer")
+        place = run.end()
+    return np.array(moves, np.uint8)
+
+
+def is_solution(cells: np.ndarray, moves: np.ndarray) -> bool:
+    """Whether moves on a board [H, W] bring every box to a target."""
+    played = Game(cells)
+    for move in moves:
+        played.move(int(move))
+    return played.boxes == played.targets
+
+
+class Game:
+    """A level being played by plain rules, move by move."""
+
+    def __init__(self, cells: np.ndarray):
+        """Begin with a board [H, W]."""
+        self.walls, self.boxes, self.targets, player = (
+            set(map(tuple, np.argwhere(mask).tolist()))
+            for mask in (cells == WALL, has_box(cells), has_target(cells), has_player(cells))
+        )
+        (self.player,) = player
+
+    def move(self, move: int) -> str:
+        """Play one move, and give its letter; an empty text where it does nothing."""
+        if not move:
+            return ""
+        down, right = ((-1, 0), (1, 0), (0, -1), (0, 1))[move - 1]
+        row, column = self.player
+        ahead, beyond = (row + down, column + right), (row + 2 * down, column + 2 * right)
+        if ahead in self.walls or (ahead in self.boxes and (beyond in self.walls or beyond in self.boxes)):
+            return ""
+        self.player = ahead
+        if ahead not in self.boxes:
+            return LETTERS[move - 1]
+        self.boxes.remove(ahead)
+        self.boxes.add(beyond)
+        return LETTERS[move - 1].upper()

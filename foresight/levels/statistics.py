@@ -44,12 +44,12 @@ def reachable_cells(cells: np.ndarray) -> np.ndarray:
     Each row of a board is one integer, a bit a cell, so a flood step for all boards is a few shifts.
     """
     width = cells.shape[2]
-    bits = np.uint32(1) << np.arange(width, dtype=np.uint32)
+    bits = np.uint64(1) << np.arange(width, dtype=np.uint64)
     open_cells, reached = (
-        (mask * bits).sum(2, dtype=np.uint32) for mask in ((cells != WALL) & ~has_box(cells), has_player(cells))
+        (mask * bits).sum(2, dtype=np.uint64) for mask in ((cells != WALL) & ~has_box(cells), has_player(cells))
     )
     while True:
-        grown = reached | reached << np.uint32(1) | reached >> np.uint32(1)
+        grown = reached | reached << np.uint64(1) | reached >> np.uint64(1)
         grown[:, 1:] |= reached[:, :-1]
         grown[:, :-1] |= reached[:, 1:]
         grown &= open_cells

@@ -20,7 +20,7 @@ from foresight.evaluation.solve import PlaySettings
 from foresight.learning.update import TrainState
 from foresight.levels import LevelError, LevelSet, open_set
 from foresight.levels.naming import find_set
-from foresight.levels.operations import widen
+from foresight.levels.operations import pad_to, widen
 from foresight.nets.net import Net
 from foresight.runs.build import build_any, net_shape
 from foresight.runs.config import RunConfig, from_json
@@ -81,12 +81,7 @@ class Agent(NamedTuple):
         if not self.config.takes_level_sets:
             raise ForesightError(f"{self.config.domain} makes its own levels: `levels` is for sokoban")
         chosen = levels if isinstance(levels, LevelSet) else open_set(levels)
-        if chosen.height > self.env.height or chosen.width > self.env.width:
-            raise ForesightError(
-                f"{chosen.name} has boards of {chosen.height}x{chosen.width}, and the agent's are "
-                f"{self.env.height}x{self.env.width}: give `levels` of its size or smaller"
-            )
-        padded = widen(chosen, self.env.height, self.env.width, chosen.boxes)
+        padded = pad_to(chosen, self.env.height, self.env.width)
         env = replace(self.env, levels=jnp.asarray(pack_set(padded)))
         return self._replace(env=env, levels=chosen.name if isinstance(levels, LevelSet) else str(levels))
 
@@ -124,6 +119,23 @@ def load_agents(model: str | Path, levels: str | None = None, best: bool = False
     return [agent_of_seed(weights, config, env, index)._replace(levels=levels) for index in range(config.seeds)]
 
 
+def load_agent_for(model: str | Path, levels: LevelSet) -> Agent:
+    """The agent (the first, where several were trained together) on a set of Sokoban levels.
+
+    Boards smaller than those its network is made for are filled up with walls.
+    """
+    weights = load_weights(find_model(model))
+    config = config_of(weights)
+    if not config.takes_level_sets:
+        raise ForesightError(f"{model} plays {config.domain}, expected an agent that plays sokoban")
+    env = build_any(config, levels)
+    side = None if is_made_for(weights, config, env) else side_of(weights, config, env)
+    if side is not None and side >= max(levels.height, levels.width):
+        env = build_any(config, widen(levels, side, side, levels.boxes))
+    check_boards(model, weights, config, env, levels.name)
+    return agent_of_seed(weights, config, env, 0)._replace(levels=levels.name)
+
+
 def usual_levels(path: Path, config: RunConfig) -> str:
     """The levels an agent was trained on; for a shipped agent whose are not on this machine, the built-in test set."""
     trained_on = config.env.levels
@@ -148,13 +160,18 @@ def check_boards(
     """Reject Sokoban levels of another size than the network is made for; some networks play boards of any size."""
     if not config.takes_level_sets or is_made_for(weights, config, env):
         return
-    sides = (side for side in SIDES if is_made_for(weights, config, replace(env, height=side, width=side)))
-    side = next(sides, None)
+    side = side_of(weights, config, env)
     if side is not None:  # otherwise it does not fit for another reason, which is reported when it is filled
         raise ForesightError(
             f"{model} plays boards of {side}x{side}, and those of {levels} are {env.height}x{env.width}: "
             "give `levels` of its size"
         )
+
+
+def side_of(weights: Weights, config: RunConfig, env: Env) -> int | None:
+    """The side of the square boards that a network is made for; None where it does not fit for another reason."""
+    sides = (side for side in SIDES if is_made_for(weights, config, replace(env, height=side, width=side)))
+    return next(sides, None)
 
 
 def is_made_for(weights: Weights, config: RunConfig, env: Env | HostEnv) -> bool:

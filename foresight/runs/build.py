@@ -10,6 +10,7 @@ from foresight.envs.atari import GAMES, REPEAT, Atari
 from foresight.envs.env import Env
 from foresight.envs.host import HostEnv
 from foresight.errors import ForesightError
+from foresight.levels import LevelSet
 from foresight.nets import make as make_net
 from foresight.nets import net_class, settings_of
 from foresight.nets.net import Net
@@ -19,7 +20,9 @@ from foresight.runs.config import RunConfig, assignments, restored
 ATARI_SETTINGS = ("game", "clip_rewards", "life_loss_ends", "noop_starts")  # what `env` may say; the rest is the run's
 
 
-def build_env(config: RunConfig, levels: str | None = None, max_episode_steps: tuple[int, int] | None = None) -> Env:
+def build_env(
+    config: RunConfig, levels: str | LevelSet | None = None, max_episode_steps: tuple[int, int] | None = None
+) -> Env:
     """The domain of a run, on its own levels and step limits or on others."""
     settings = assignments(config.env.env, "env")
     if config.takes_level_sets:
@@ -43,7 +46,7 @@ def build_host_env(config: RunConfig, batch: int, threads: int = 0, max_steps: i
     return Atari(batch=batch, threads=threads, frame_cap=REPEAT * (max_steps or high), **settings)
 
 
-def build_any(config: RunConfig, levels: str | None = None) -> Env | HostEnv:
+def build_any(config: RunConfig, levels: str | LevelSet | None = None) -> Env | HostEnv:
     """The domain of a run, wherever it runs; on the host a single game, not begun."""
     return build_host_env(config, batch=1) if config.is_on_host else build_env(config, levels)
 

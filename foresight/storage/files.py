@@ -6,10 +6,12 @@ import shutil
 import stat
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import Literal
 
-from foresight.errors import ForesightError
+from foresight.errors import ForesightError, printable
 
 Chunks = bytes | Iterable[bytes]
+LONGEST_PATH_SHOWN = 1_000  # characters of a path in a message
 
 
 class Disk:
@@ -192,6 +194,26 @@ def free_bytes(folder: Path) -> int:
     return disk.usage(folder).free
 
 
+def kind_of_path(path: str | Path, verb: str = "read") -> Literal["file", "folder", "nothing"]:
+    """What is at a path; an empty path, a pipe or device, or a path the system rejects is an error, and none is opened.
+
+    Give the user's own text rather than a `Path` of it, to which an empty text is the current folder.
+    """
+    if not str(path).strip():
+        raise ForesightError(f"cannot {verb} '{path}': an empty path, expected the name of a file or folder")
+    try:
+        mode = Path(path).stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return "nothing"
+    except (OSError, ValueError) as error:
+        raise cannot(verb, path, error) from error
+    if stat.S_ISREG(mode):
+        return "file"
+    if stat.S_ISDIR(mode):
+        return "folder"
+    raise ForesightError(f"cannot {verb} {shown(path)}: a pipe or device, neither a file nor a folder")
+
+
 def reading(path: Path, read: Callable[[Path], bytes] = Path.read_bytes) -> bytes:
     """The bytes of `path`, or an error that names it."""
     try:
@@ -215,6 +237,11 @@ def read_at_most(path: Path, limit: int) -> bytes:
         raise cannot("read", path, error) from error
 
 
-def cannot(verb: str, path: Path, error: OSError) -> ForesightError:
+def cannot(verb: str, path: str | Path, error: OSError | ValueError) -> ForesightError:
     """The error that says what could not be done to which file, and why."""
-    return ForesightError(f"cannot {verb} {path}: {error.strerror or error}")
+    return ForesightError(f"cannot {verb} {shown(path)}: {getattr(error, 'strerror', None) or error}")
+
+
+def shown(path: str | Path) -> str:
+    """A path as messages show it."""
+    return printable(str(path), LONGEST_PATH_SHOWN)

@@ -6,7 +6,7 @@ from foresight.analysis import level_statistics
 from foresight.analysis.figures import plot_level_statistics
 from foresight.errors import MissingExtra
 from foresight.levels import open_set
-from foresight.levels.resemblance import measure
+from foresight.levels.generator.resemblance import measure
 
 
 def test_a_set_compared_with_itself_has_no_distance():

@@ -1,4 +1,5 @@
 import json
+import os
 import struct
 import zlib
 
@@ -9,6 +10,7 @@ from foresight.app import levels as app
 from foresight.app.cli import main
 from foresight.levels import naming, open_set, read_set, write_set
 from foresight.levels.boxoban import format_boxoban
+from foresight.levels.solution import is_solution, parse_solutions
 from foresight.render.png import format_png
 from tests.levels.drawings import SMALL, levels, random_cells
 
@@ -99,8 +101,10 @@ def test_an_import_reports_in_json(output):
     assert report["bad"] == 0
 
 
-def test_a_bad_level_stops_the_import_with_its_place(error, here):
-    assert "bad.txt:6:4: unknown character 'x', expected one of" in error("import", "bad.txt", "bad.levels")
+def test_a_bad_level_stops_the_import_with_its_place_and_a_way_on(error, here):
+    message = error("import", "bad.txt", "bad.levels")
+    assert "bad.txt:6:4: unknown character 'x', expected one of" in message
+    assert "`foresight levels import --skip-bad` skips bad boards" in message
     assert not (here / "bad.levels").exists()
 
 
@@ -124,6 +128,100 @@ def test_info_in_json(output):
 
 def test_show_draws_the_level(output):
     assert output("show", "small.txt", "0") == "\n".join(SMALL) + "\n"
+
+
+@pytest.mark.parametrize("arguments", [["info", "bad.txt"], ["show", "bad.txt", "0"]])
+def test_a_bad_board_is_reported_beside_the_good_ones(arguments, capsys):
+    assert foresight(*arguments) == 0
+    printed = capsys.readouterr()
+    assert "1 bad, skipped" in printed.err
+    assert "1 level of 3x5" in printed.out or printed.out == "\n".join(SMALL) + "\n"
+
+
+def test_show_crops_the_walls_that_fill_up_a_board(output, here):
+    large = ["#" * 50, "#@$." + " " * 45 + "#", "#" * 50]
+    (here / "mixed.txt").write_text("\n".join([*large, "", *SMALL]))
+    assert output("show", "mixed.txt", "1") == "\n".join(SMALL) + "\n"
+    assert output("show", "mixed.txt", "0") == "\n".join(large) + "\n"
+
+
+def test_titles_and_authors_are_kept_and_shown_escaped(output, here):
+    (here / "titled.txt").write_text("\n".join([*SMALL, "Title: One\u202e", "Author: Me"]))
+    output("import", "titled.txt", "titled.levels")
+    assert output("show", "titled.levels", "0") == "\n".join([*SMALL, "Title: One\\u202e", "Author: Me", ""])
+    assert json.loads(output("show", "titled.levels", "0", "--json"))["author"] == "Me"
+    assert "titles       1 of 1\n  authors      Me\n" in output("info", "titled.levels")
+
+
+def test_a_folder_of_collections_gives_a_set_for_each_file(output, here):
+    output("import", "tree", "packed", "--set-per-file")
+    assert sorted(path.name for path in (here / "packed").iterdir()) == ["hard-0.levels", "unfiltered-train-0.levels"]
+
+
+BAD_PATHS = {"empty": "", "long": "x" * 300, "pipe": "pipe", "device": "/dev/zero", "below a file": "small.txt/x"}
+READERS = [["info"], ["overlap", "small.txt"], ["show", "0"], ["import", "x.levels"], ["dedupe", "x.levels"]]
+
+
+@pytest.mark.parametrize("path", BAD_PATHS.values(), ids=BAD_PATHS)
+@pytest.mark.parametrize("command", READERS, ids=lambda command: command[0])
+def test_a_source_that_can_be_none_is_one_line_and_no_file(command, path, error, here):
+    os.mkfifo(here / "pipe")
+    before = sorted(here.iterdir())
+    name, *more = command
+    error(name, path, *more)
+    assert sorted(here.iterdir()) == before
+
+
+@pytest.mark.parametrize("path", [*BAD_PATHS.values(), "x" * 250 + ".levels"], ids=[*BAD_PATHS, "nearly too long"])
+@pytest.mark.parametrize("command", ["import", "dedupe", "generate"])
+def test_a_destination_that_can_be_none_is_one_line_and_no_file(command, path, error, here):
+    os.mkfifo(here / "pipe")
+    before = sorted(here.iterdir())
+    error(*(["generate", path, "--count", 1] if command == "generate" else [command, "small.txt", path]))
+    assert sorted(here.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--count", 10**15],
+        ["--count", -1],
+        ["--count", 1, "--workers", 10**6],
+        ["--count", 1, "--size", 10**9],
+        ["--count", 1, "--seed", 10**4000],
+        ["--count", 1, "--boxes", "9" * 5000],
+        ["--count", 1, "--solutions", ""],
+    ],
+    ids=lambda arguments: " ".join(map(str, arguments))[:30],
+)
+def test_numbers_that_are_too_large_are_rejected_before_anything_is_written(arguments, error, here):
+    before = sorted(here.iterdir())
+    error("generate", "new.levels", *arguments)
+    assert sorted(here.iterdir()) == before
+
+
+INTEGERS = [["generate", "x.levels", "--count"], ["show", "small.txt"], ["subset", "small.txt", "x.levels", "--count"]]
+
+
+@pytest.mark.parametrize("arguments", INTEGERS, ids=lambda arguments: arguments[0])
+def test_an_integer_of_5000_digits_exits_2(arguments, capsys, here):
+    before = sorted(here.iterdir())
+    assert foresight(*arguments, "9" * 5000) == 2
+    assert "Traceback" not in capsys.readouterr().err
+    assert sorted(here.iterdir()) == before
+
+
+@pytest.mark.parametrize("url", ["", "ftp://x", "http://[", "http://x:99999999/", "http://a b/"])
+def test_an_address_that_is_none_is_one_line(url, error):
+    assert "cannot" in error("fetch", "--url", url)
+
+
+def test_generated_solutions_are_written_as_lurd(output, here):
+    output("generate", "new.levels", "--count", 2, "--boxes", 1, "--size", 6, "--solutions", "new.txt")
+    boards = open_set("new.txt").cells()
+    assert np.array_equal(boards, read_set("new.levels").cells())
+    moves = parse_solutions((here / "new.txt").read_text())
+    assert [is_solution(board, found) for board, found in zip(boards, moves, strict=True)] == [True, True]
 
 
 def test_show_in_json(output):
@@ -164,7 +262,7 @@ def test_a_level_that_is_not_there_cannot_be_shown(error, index):
     assert f"small.txt has no level {index}, expected 0 to 0" in error("show", "small.txt", index)
 
 
-def test_a_picture_of_absurd_size_is_refused(error):
+def test_a_picture_of_absurd_size_is_rejected(error):
     assert "--scale 1000, expected 1 to 256" in error("show", "small.txt", 0, "--png", "x.png", "--scale", 1000)
 
 
@@ -187,7 +285,7 @@ def test_subset_takes_the_first_levels_or_draws_by_seed(output):
     )
 
 
-def test_a_subset_that_is_too_large_or_a_negative_seed_is_refused(error):
+def test_a_subset_that_is_too_large_or_a_negative_seed_is_rejected(error):
     assert "expected a count from 1 to that, got 99" in error("subset", "small.txt", "x.levels", "--count", 99)
     assert "--seed -1, expected 0 or more" in error("subset", "small.txt", "x.levels", "--count", 1, "--seed", -1)
 
@@ -253,7 +351,7 @@ def test_list_shows_what_is_built_in_and_cached(output, here, monkeypatch):
     assert "fault" in rows["cut"]
 
 
-def test_the_fewest_and_the_most_boxes_of_a_set_are_told(output, here):
+def test_the_fewest_and_the_most_boxes_of_a_set_are_reported(output, here):
     write_set(levels(SMALL, TWO_BOXES), here / "cache" / "levels" / "mixed.levels")
     write_set(levels(TWO_BOXES), here / "cache" / "levels" / "two.levels")
     lines = {line.split()[0]: line.split("  ")[-1] for line in output("list").splitlines()}
@@ -276,7 +374,7 @@ def test_generate_writes_a_set(output):
 
 
 @pytest.mark.parametrize("boxes", ["many", "1-", "-1", "1-2-3"])
-def test_a_number_of_boxes_that_is_none_is_refused(error, boxes):
+def test_a_number_of_boxes_that_is_none_is_rejected(error, boxes):
     assert "expected a number such as 4" in error("generate", "x.levels", "--count", 1, f"--boxes={boxes}")
 
 

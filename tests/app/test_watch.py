@@ -43,7 +43,7 @@ class Pacer(Net):
     def core(self, memory, features):
         return memory + 1, memory
 
-    def read(self, features, output):
+    def heads(self, features, output):
         return jax.nn.one_hot(jnp.where(output < 2, RIGHT, LEFT), 5), jnp.zeros(())
 
     def head_weights(self):

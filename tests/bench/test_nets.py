@@ -31,7 +31,11 @@ def test_unknown_names_are_refused_with_those_that_exist():
 def small_nets(monkeypatch):
     """An LSTM of a few units in place of every network of the paper's size."""
     size = {"depth": 1, "ticks": 1, "units": 2, "features": 2, "hidden": 2}
-    monkeypatch.setattr(bench_nets, "make", lambda kind, *rest, dtype: nets.make("lstm", *rest, dtype=dtype, **size))
+
+    def make(kind, *rest, dtype, **layers):
+        return nets.make("lstm", *rest, dtype=dtype, **size)
+
+    monkeypatch.setattr(bench_nets, "make", make)
 
 
 @pytest.fixture

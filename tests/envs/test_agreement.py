@@ -11,11 +11,11 @@ import pytest
 from foresight.envs import make
 from foresight.envs.episodes import start_each
 from foresight.levels import LevelSet, open_set
-from foresight.levels.sources import read_source
+from foresight.levels.acquire.sources import read_source
+from foresight.levels.generator.shortest import shortest_solution
 from tests.drawings import level, level_set
 from tests.envs import reference_boxworld, reference_gridworld, reference_sokoban
 from tests.envs.domains import draw_actions, play
-from tests.envs.reference_solver import shortest_solution
 from tests.envs.test_sokoban import random_boards
 
 CAP = 120

@@ -113,7 +113,7 @@ def test_a_step_rolls_dice_unlike_the_reset_of_its_episode():
 
 @pytest.mark.parametrize("max_episode_steps", [(0, 5), (6, 5), (-1, -1)])
 def test_caps_that_cannot_be_are_refused(max_episode_steps):
-    with pytest.raises(ForesightError, match=r"caps are .*; expected \(least, most\) with 1 <= least <= most"):
+    with pytest.raises(ForesightError, match=r"max_episode_steps is .*; expected \(least, most\) with 1 <= least <= most"):
         Tally(max_episode_steps=max_episode_steps)
 
 

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from foresight.envs.check import check_env
 from foresight.envs.episodes import (
     EpisodeState,
     next_key,
@@ -177,6 +178,10 @@ def test_a_numbered_level_is_the_same_at_every_call(played):
     first = [np.asarray(numbered(played.env, index)) for index in range(count)]
     assert all(np.array_equal(numbered(played.env, index), first[index]) for index in range(count))
     assert len({board.tobytes() for board in first}) > 1
+
+
+def test_a_domain_passes_the_check_that_users_have_for_theirs(played):
+    check_env(played.env)
 
 
 def test_there_is_a_name_for_every_action_and_every_action_is_taken(played):

@@ -121,7 +121,7 @@ def test_a_level_is_chosen_by_number_or_text(levels):
         ({"level": 1.5}, "number or its text"),
         ({"level": "#####\n#@$ #\n#####"}, "level:1"),
         ({"level": "###\n#@#\n"}, "level:1"),
-        ({"level": "#########\n#@$.    #\n#########"}, "the level is 3x9, but this sokoban has boards of 4x7"),
+        ({"level": "#########\n#@$.    #\n#########"}, "the level is 3x9, expected at most 4x7"),
         ({"level": LEVELS}, "holds 3 levels, expected one"),
         ({"lvl": 3}, "no option 'lvl'"),
     ],

@@ -1,5 +1,6 @@
 """Level files, good ones and ones broken in the ways that files break."""
 
+import itertools
 import random
 
 import numpy as np
@@ -7,7 +8,24 @@ import numpy as np
 from foresight.levels.text import format_board
 from tests.levels.drawings import random_cells
 
-STRANGE = [b"x", b"\t", b"\0", b";", b"\xff", b"\r", b"\n", b"\n\n", b"\xef\xbb\xbf", b"-", b"_", b" ", b"0", b"\x1a"]
+STRANGE = [
+    b"x",
+    b"\t",
+    b"\0",
+    b";",
+    b"\xff",
+    b"\r",
+    b"\n",
+    b"\n\n",
+    b"\xef\xbb\xbf",
+    b"-",
+    b"_",
+    b" ",
+    b"0",
+    b"\x1a",
+    b"2",
+    b"|",
+]
 SYMBOLS = [b"#", b" ", b".", b"$", b"*", b"@", b"+"]
 
 
@@ -21,6 +39,19 @@ def ragged(text: str, rng: random.Random) -> str:
     return "\n".join(indent + row for row in rows)
 
 
+def run_length(text: str, separator: str) -> str:
+    """The same drawing in runs."""
+    rows = text.replace(" ", "-").splitlines()
+    return separator.join(
+        "".join(f"{len(run) if len(run) > 1 else ''}{run[0]}" for run in runs_of(row)) for row in rows
+    )
+
+
+def runs_of(row: str) -> list[str]:
+    """A row cut where its symbols change."""
+    return ["".join(run) for _, run in itertools.groupby(row)]
+
+
 def good_file(rng: random.Random) -> bytes:
     """One to three boards, in the Boxoban layout or in a freer one."""
     numpy_rng = np.random.default_rng(rng.getrandbits(32))
@@ -31,6 +62,8 @@ def good_file(rng: random.Random) -> bytes:
         return "".join(f"; {number}\n{drawing}\n\n" for number, drawing in enumerate(drawings)).encode()
     titles = ["; 1", "Title: one", "", "Level #3", "-----", "'x'"]
     parts = [f"{rng.choice(titles)}\n{ragged(drawing, rng)}\n{rng.choice(titles)}\n" for drawing in drawings]
+    if rng.random() < 0.2:
+        parts = [run_length(drawing, rng.choice("|\n")) + "\n\n" for drawing in drawings]
     text = "".join(parts).encode()
     return rng.choice([text, text, text.replace(b"\n", b"\r\n"), b"\xef\xbb\xbf" + text, text.replace(b" ", b"-")])
 

@@ -1,7 +1,5 @@
 """A second parser of the Sokoban text format, slow, and written from docs/levels.md without looking at the first."""
 
-from itertools import groupby
-
 BOARD = "#.$*@+"
 FLOOR = " -_"
 
@@ -18,7 +16,40 @@ def second_parse(data: bytes) -> list[tuple[str, ...] | None]:
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     if max(map(len, lines)) > 65536:
         return [None]
-    return [board_of(list(rows)) for belongs, rows in groupby(lines, belongs_to_board) if belongs]
+    boards, rows = [], []
+    for line in [*lines, ""]:
+        runs = written_out(line)
+        whole = runs is not None and "|" in line
+        belongs = runs is not None or belongs_to_board(line)
+        if rows and (whole or not belongs):
+            boards.append(board_of(rows))
+            rows = []
+        if whole:
+            boards.append(board_of(runs))
+        elif belongs:
+            rows += [line] if runs is None else runs
+    return boards
+
+
+def written_out(line: str) -> list[str] | None:
+    """The rows of a run-length line; None for any other."""
+    if "#" not in line or not set(line) & set("123456789|") or set(line) - set(BOARD + "-_0123456789|"):
+        return None
+    rows = [""]
+    number = ""
+    for symbol in line.strip("|") if set(line) != {"|"} else "":
+        if symbol.isdigit():
+            number += symbol
+            if number[0] == "0":
+                return None
+        elif symbol == "|":
+            if number:
+                return None
+            rows.append("")
+        else:
+            rows[-1] += symbol * (min(int(number[:6]), 1000) if number else 1)
+            number = ""
+    return None if number else rows
 
 
 def belongs_to_board(line: str) -> bool:
@@ -37,7 +68,7 @@ def board_of(rows: list[str]) -> tuple[str, ...] | None:
         rows = [row.replace(symbol, " ") for row in rows]
     columns = [at for row in rows for at, symbol in enumerate(row) if symbol != " "]
     left, right = min(columns), max(columns)
-    if right - left + 1 > 32 or len(rows) > 32:
+    if right - left + 1 > 64 or len(rows) > 64:
         return None
     rows = [row[left : right + 1].ljust(right - left + 1) for row in rows]
     boxes, targets = everything.count("$") + everything.count("*"), sum(map(everything.count, ".*+"))

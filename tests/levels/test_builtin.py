@@ -4,8 +4,8 @@ import pytest
 from foresight.errors import ForesightError
 from foresight.levels import open_set
 from foresight.levels.cells import has_box
-from foresight.levels.generate import generate
-from foresight.levels.make_builtin import STREAMS, check_same
+from foresight.levels.generator.generate import generate
+from foresight.levels.generator.make_builtin import STREAMS, check_same
 from foresight.levels.naming import builtin_folder
 from foresight.levels.operations import dedupe, overlap
 from foresight.levels.optimal import shortest_solution
@@ -13,6 +13,7 @@ from foresight.levels.optimal import shortest_solution
 SETS = {
     "train": (10_000, 10, 4, 4),
     "test": (1_000, 10, 4, 4),
+    "hard": (124, 10, 4, 4),
     "boxes-5": (300, 10, 5, 5),
     "boxes-6": (300, 10, 6, 6),
     "boxes-7": (300, 10, 7, 7),

@@ -7,9 +7,9 @@ import pytest
 
 from foresight.errors import ForesightError
 from foresight.levels import LevelError, open_set, read_set
+from foresight.levels.acquire.fetch import BOXOBAN, Published, fetch
+from foresight.levels.acquire.sources import read_source
 from foresight.levels.boxoban import format_boxoban
-from foresight.levels.fetch import BOXOBAN, Published, fetch
-from foresight.levels.sources import read_source
 from tests.levels.drawings import random_cells
 from tests.levels.test_sources import as_zip
 
@@ -160,7 +160,7 @@ def test_a_server_that_sends_another_range_is_asked_for_everything(server, expec
 
 def test_a_connection_that_always_breaks_keeps_what_came(server, expected, cache):
     server.break_after = [100] * 20
-    with pytest.raises(ForesightError, match=r"broke 4 times; the 400 bytes that came are kept .* levels import PATH"):
+    with pytest.raises(ForesightError, match=r"broke 4 times; the 400 bytes received are kept .* levels import PATH"):
         fetch(server.url, expected)
     assert (cache / PART).stat().st_size == 400
 
@@ -186,20 +186,20 @@ def test_an_error_of_the_server_is_named(server, expected):
 
 
 @pytest.mark.parametrize("url", ["ftp://example.org/x.zip", "file:///etc/passwd", "boxoban"])
-def test_an_address_of_another_kind_is_refused(url, expected):
+def test_an_address_of_another_kind_is_rejected(url, expected):
     with pytest.raises(ForesightError, match="expected an address that starts with https:// or http://"):
         fetch(url, expected)
 
 
 @pytest.mark.parametrize("content", [b"<html>not found</html>", b"PK\x03\x04 cut", b"\0" * 1000])
-def test_content_that_is_no_archive_of_levels_is_refused_and_removed(server, expected, cache, content):
+def test_content_that_is_no_archive_of_levels_is_rejected_and_removed(server, expected, cache, content):
     server.content = content
     with pytest.raises(LevelError, match="did not give the published levels"):
         fetch(server.url, expected)
     assert list(cache.iterdir()) == []
 
 
-def test_levels_that_are_not_the_published_ones_are_refused(server, expected, cache):
+def test_levels_that_are_not_the_published_ones_are_rejected(server, expected, cache):
     expected["hard"] = Published(100, "0" * 64)
     with pytest.raises(LevelError, match=r"hard has the digest [0-9a-f]{64}, expected 0000"):
         fetch(server.url, expected)

@@ -13,8 +13,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as some
 
 from foresight.levels import LevelError
+from foresight.levels.acquire.sources import Faults, levels_of_text
 from foresight.levels.boxoban import format_boxoban, parse_boxoban
-from foresight.levels.sources import Faults, levels_of_text
 from foresight.levels.text import Board, format_board, parse
 from tests.levels.drawings import SMALL, random_cells
 from tests.levels.mutations import good_file, mutated_file
@@ -87,8 +87,12 @@ def test_any_bytes_at_all_give_levels_or_errors(data):
 
 
 @settings(max_examples=500, deadline=None)
-@given(some.text("# .$*@+-_\n\n\r\t;x", max_size=120))
+@given(some.text("# .$*@+-_\n\n\r\t;x|3", max_size=120))
 @example("\n".join(SMALL))
+@example("7#|#@-$-.#|7#")
+@example("7#|---|#@-$-.#|7#|")
+@example("-7#|2-|-#@-$-.#|-7#|")
+@example("#|1|#\n##|\n||")
 @example("####\n#@$.#\n#####")
 @example("#####\n#@$.#\n#####\n$")
 @example("\t#####\n#@$.#\n#####")
@@ -98,7 +102,7 @@ def test_any_drawing_gives_what_the_second_parser_gives(text):
 
 
 @settings(max_examples=100, deadline=None)
-@given(some.integers(3, 32), some.integers(5, 32), some.integers(1, 3), some.integers(0, 2**32))
+@given(some.integers(3, 64), some.integers(5, 64), some.integers(1, 3), some.integers(0, 2**32))
 def test_levels_of_any_size_survive_formatting_and_parsing(height, width, boxes, seed):
     boxes = min(boxes, (height - 2) * (width - 2) - 1)
     boards = random_cells(np.random.default_rng(seed), 2, height, width, boxes)

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from foresight.errors import ForesightError, MissingExtra
-from foresight.levels import generate as generator
 from foresight.levels.cells import has_box
-from foresight.levels.generate import Settings, generate
+from foresight.levels.generator import generate as generator
+from foresight.levels.generator.generate import Settings, generate
 from foresight.levels.operations import dedupe
 from foresight.levels.optimal import shortest_solution
 from tests.levels.drawings import cells
@@ -120,7 +120,7 @@ def test_more_states_are_searched_where_asked():
         ({"states": 1}, "states 1"),
     ],
 )
-def test_bad_settings_are_refused_in_words(settings, message):
+def test_bad_settings_are_rejected_in_words(settings, message):
     with pytest.raises(ForesightError, match=message):
         generate(**{"count": 1, "boxes": 1, "size": 7, "seed": 0} | settings)
 
@@ -132,9 +132,9 @@ def test_settings_that_keep_failing_end_with_a_sentence(monkeypatch):
 
 
 def test_without_numba_the_extra_is_named(monkeypatch):
-    for name in ("topology", "reverse_play", "solution"):
-        monkeypatch.delitem(sys.modules, f"foresight.levels.{name}")
-        monkeypatch.delattr(f"foresight.levels.{name}")
+    for name in ("topology", "reverse_play", "forward_play"):
+        monkeypatch.delitem(sys.modules, f"foresight.levels.generator.{name}", raising=False)
+        monkeypatch.delattr(f"foresight.levels.generator.{name}", raising=False)
     monkeypatch.setitem(sys.modules, "numba", None)
     with pytest.raises(MissingExtra, match=r"pip install 'foresight\[generate\]'"):
         generate(1, 1, 7, seed=0)

@@ -2,9 +2,10 @@ from pathlib import Path
 
 import pytest
 
+from foresight.errors import ForesightError
 from foresight.levels import LevelError, open_set, write_set
 from foresight.levels import naming as names
-from foresight.levels.fetch import BOXOBAN
+from foresight.levels.acquire.fetch import BOXOBAN
 from tests.levels.drawings import SMALL, WITH_EVERY_SYMBOL, levels
 
 
@@ -55,7 +56,7 @@ def test_a_text_file_opens_as_a_set(small, tmp_path, name):
     assert open_set(name).digest == small.digest
 
 
-def test_a_source_of_several_sets_is_refused_with_their_names(tmp_path):
+def test_a_source_of_several_sets_is_rejected_with_their_names(tmp_path):
     for split in ("train", "valid"):
         (tmp_path / "all" / split).mkdir(parents=True)
         (tmp_path / "all" / split / "0.txt").write_text("\n".join(SMALL))
@@ -63,10 +64,16 @@ def test_a_source_of_several_sets_is_refused_with_their_names(tmp_path):
         open_set("all")
 
 
-@pytest.mark.parametrize("name", ["nowhere", "builtin/nowhere", "folder/nowhere.levels", ""])
-def test_an_unknown_name_is_refused_with_those_that_exist(small, tmp_path, name):
+@pytest.mark.parametrize("name", ["nowhere", "builtin/nowhere", "folder/nowhere.levels"])
+def test_an_unknown_name_is_rejected_with_those_that_exist(small, tmp_path, name):
     write_set(small, tmp_path / "builtin" / "tiny.levels")
     with pytest.raises(LevelError, match=r"no level set|no level found"):
+        open_set(name)
+
+
+@pytest.mark.parametrize("name", ["", " "])
+def test_an_empty_name_is_not_the_current_folder(name):
+    with pytest.raises(ForesightError, match="an empty path, expected the name of a file or folder"):
         open_set(name)
 
 
@@ -77,8 +84,8 @@ def test_an_unknown_name_lists_those_that_exist(small, tmp_path):
 
 
 @pytest.mark.parametrize("name", BOXOBAN)
-def test_a_published_set_that_is_not_here_is_refused_with_where_to_get_it(name):
-    with pytest.raises(LevelError, match=rf"no level set '{name}'.*`foresight levels fetch`.*such as builtin/"):
+def test_a_published_set_that_is_not_here_is_rejected_with_where_to_get_it(name):
+    with pytest.raises(LevelError, match=rf"no level set '{name}'.*`foresight levels fetch`.*builtin/train"):
         open_set(name)
 
 

@@ -3,7 +3,7 @@ import pytest
 
 from foresight.levels import LevelError, LevelSet
 from foresight.levels.cells import WALL
-from foresight.levels.operations import dedupe, join, overlap, subset
+from foresight.levels.operations import crop, dedupe, join, overlap, pad_cells, pad_to, subset
 from tests.levels.drawings import SMALL, cells, levels, random_cells
 
 TURNED = ("###", "#@#", "#$#", "#.#", "###")
@@ -44,7 +44,7 @@ def test_subset_by_seed_draws_without_replacement_and_keeps_the_order():
 
 
 @pytest.mark.parametrize("count", [0, -1, 51])
-def test_a_subset_larger_than_the_set_is_refused(count):
+def test_a_subset_larger_than_the_set_is_rejected(count):
     with pytest.raises(LevelError, match=f"has 50 levels, expected a count from 1 to that, got {count}"):
         subset(random_set(0, 50), count, None, "part")
 
@@ -112,3 +112,38 @@ def test_join_pads_smaller_boards_with_walls_and_marks_unused_slots():
     assert np.array_equal(both.cells(), expected)
     assert both.box_cells.tolist() == [[1, 255], [1, 2]]
     assert (both.name, both.boxes, both.height, both.width) == ("both", 2, 4, 6)
+
+
+def test_padding_adds_walls_below_and_to_the_right():
+    padded = pad_to(levels(SMALL), 4, 7)
+    assert np.array_equal(padded.cells()[0], cells("#######", "#@$.###", "#######", "#######"))
+    assert np.array_equal(pad_cells(cells(*SMALL), 4, 7), padded.cells()[0])
+    assert pad_to(levels(SMALL), 3, 5).digest == levels(SMALL).digest
+
+
+def test_a_padded_level_is_the_one_packed_beside_a_larger_one():
+    mixed = join([levels(SMALL), levels(CORNER)], "mixed", "a test")
+    assert np.array_equal(pad_to(levels(SMALL), 5, 5).cells()[0], mixed.cells()[0])
+
+
+@pytest.mark.parametrize("size", [(2, 5), (3, 4)])
+def test_a_board_too_large_to_pad_is_an_error(size):
+    with pytest.raises(LevelError, match=f"boards are 3x5, expected at most {size[0]}x{size[1]}"):
+        pad_to(levels(SMALL), *size)
+    with pytest.raises(LevelError, match=f"the level is 3x5, expected at most {size[0]}x{size[1]}"):
+        pad_cells(cells(*SMALL), *size)
+
+
+def test_cropping_undoes_padding_and_leaves_one_wall():
+    assert np.array_equal(crop(pad_cells(cells(*SMALL), 9, 9)), cells(*SMALL))
+    assert np.array_equal(crop(np.pad(cells(*SMALL), 3)), cells(*SMALL))
+    assert np.array_equal(
+        crop(cells("######", "#@$ .#", "# ####", "######")), cells("######", "#@$ .#", "# ####", "######")
+    )
+
+
+def test_sets_of_very_different_sizes_are_not_filled_up_without_bound():
+    many = LevelSet("many", 3, 5, 1, "", np.repeat(levels(SMALL).records, 100_000, axis=0))
+    one = LevelSet("one", 64, 64, 1000, "", np.zeros((1, 481 + 2 * 2001), np.uint8))
+    with pytest.raises(LevelError, match="100,001 levels of different sizes would each be filled up to 64x64"):
+        join([many, one], "all", "a test")

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from foresight.levels import read_set, write_set
-from foresight.levels.archives import files_in
+from foresight.levels.acquire.archives import files_in
+from foresight.levels.acquire.fetch import BOXOBAN, check_published
+from foresight.levels.acquire.sources import may_hold_levels, read_source
 from foresight.levels.boxoban import format_boxoban, parse_boxoban
-from foresight.levels.fetch import BOXOBAN, check_published
 from foresight.levels.operations import overlap
-from foresight.levels.sources import may_hold_levels, read_source
 from foresight.levels.text import format_board, parse
 
 ARCHIVE = os.environ.get("FORESIGHT_BOXOBAN")

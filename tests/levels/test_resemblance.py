@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from foresight.levels import LevelSet
-from foresight.levels.resemblance import measure, pattern_distance
+from foresight.levels.generator.resemblance import measure, pattern_distance
 from tests.levels.drawings import levels, random_cells
 from tests.levels.plain_rules import cells_with
 

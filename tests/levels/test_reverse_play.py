@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from foresight.levels import reverse_play
+from foresight.levels.generator import reverse_play
 from tests.levels.drawings import cells
 
 MASK = 2**64 - 1

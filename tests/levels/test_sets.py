@@ -57,7 +57,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_boards_that_are_no_levels_are_refused(name):
+def test_boards_that_are_no_levels_are_rejected(name):
     rows, message = WRONG[name]
     wrong = cells(*rows)
     good = np.zeros_like(wrong)
@@ -71,12 +71,12 @@ def test_boards_that_are_no_levels_are_refused(name):
     [np.zeros((0, 5, 5), np.uint8), np.zeros((1, 33, 5), np.uint8), np.zeros((5, 5), np.uint8), np.zeros((1, 5, 5))],
     ids=["none", "too large", "one board", "not codes"],
 )
-def test_arrays_of_the_wrong_form_are_refused(boards):
+def test_arrays_of_the_wrong_form_are_rejected(boards):
     with pytest.raises(LevelError, match="expected"):
         LevelSet.from_cells(boards, "a", "b")
 
 
-def test_an_unknown_code_is_refused():
+def test_an_unknown_code_is_rejected():
     board = cells(*WITH_EVERY_SYMBOL)
     board[1, 2] = 7
     with pytest.raises(LevelError, match="a cell code is unknown"):

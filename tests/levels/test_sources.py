@@ -2,15 +2,18 @@ import io
 import os
 import stat
 import tarfile
+import time
+import tracemalloc
 import zipfile
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from foresight.errors import ForesightError
 from foresight.levels import LevelError, LevelSet, write_set
+from foresight.levels.acquire.sources import read_source
 from foresight.levels.boxoban import format_boxoban
-from foresight.levels.sources import read_source
 from tests.levels.drawings import SMALL, cells, levels, random_cells
 
 BOARDS = random_cells(np.random.default_rng(0), 60, 10, 10, 4)
@@ -162,7 +165,7 @@ def test_only_the_first_faults_are_kept_but_all_are_counted(tmp_path):
 
 @pytest.mark.parametrize("name", ["../evil.txt", "a/../../evil.txt", "/etc/evil.txt", "..\\evil.txt", "C:\\evil.txt"])
 @pytest.mark.parametrize("form", ["x.zip", "x.tar", "x.tar.gz"])
-def test_an_entry_that_points_outside_is_refused(form, name, tmp_path):
+def test_an_entry_that_points_outside_is_rejected(form, name, tmp_path):
     write = as_zip if form == "x.zip" else as_tar
     archive = write({name: TREE["hard/2.txt"]} | TREE, tmp_path / form)
     with pytest.raises(LevelError, match="points outside the archive, expected a path inside it"):
@@ -172,7 +175,7 @@ def test_an_entry_that_points_outside_is_refused(form, name, tmp_path):
 
 
 @pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE, tarfile.CHRTYPE])
-def test_a_link_or_device_in_a_tar_is_refused(kind, tmp_path):
+def test_a_link_or_device_in_a_tar_is_rejected(kind, tmp_path):
     with tarfile.open(tmp_path / "x.tar", "w") as archive:
         entry = tarfile.TarInfo("hard/1.txt")
         entry.type, entry.linkname = kind, "/etc/passwd"
@@ -181,7 +184,7 @@ def test_a_link_or_device_in_a_tar_is_refused(kind, tmp_path):
         read_source(tmp_path / "x.tar")
 
 
-def test_a_link_in_a_zip_is_refused(tmp_path):
+def test_a_link_in_a_zip_is_rejected(tmp_path):
     entry = zipfile.ZipInfo("hard/1.txt")
     entry.external_attr = (stat.S_IFLNK | 0o777) << 16
     with zipfile.ZipFile(tmp_path / "x.zip", "w") as archive:
@@ -191,7 +194,7 @@ def test_a_link_in_a_zip_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize("form", ARCHIVES)
-def test_a_truncated_archive_is_refused_wherever_it_is_cut(form, tmp_path):
+def test_a_truncated_archive_is_rejected_wherever_it_is_cut(form, tmp_path):
     whole = FORMS[form](TREE, tmp_path / form).read_bytes()
     # A plain tar ends in padding, of which two zero blocks are the end mark and one of them is enough.
     content = len(whole.rstrip(b"\0")) // 512 * 512 + 512 if form == "tree.tar" else len(whole)
@@ -220,7 +223,7 @@ def test_a_damaged_archive_gives_an_error_or_the_right_levels(form, tmp_path):
 
 
 @pytest.mark.parametrize("form", ["x.zip", "x.tar", "x.tar.xz", "x.tgz"])
-def test_a_text_with_an_archives_name_is_refused(form, tmp_path):
+def test_a_text_with_an_archives_name_is_rejected(form, tmp_path):
     (tmp_path / form).write_text("\n".join(SMALL) * 200)
     with pytest.raises(LevelError, match="a truncated or damaged archive"):
         read_source(tmp_path / form)
@@ -234,7 +237,7 @@ def test_what_came_before_the_cut_is_kept_when_skipping(tmp_path):
     assert source.faults.count == 1
 
 
-def test_an_encrypted_zip_is_refused(tmp_path):
+def test_an_encrypted_zip_is_rejected(tmp_path):
     content = bytearray(as_zip({"a.txt": b"x"}, tmp_path / "x.zip").read_bytes())
     content[6] |= 1
     content[content.index(b"PK\x01\x02") + 8] |= 1
@@ -243,9 +246,9 @@ def test_an_encrypted_zip_is_refused(tmp_path):
         read_source(tmp_path / "x.zip")
 
 
-def test_a_file_larger_than_any_collection_is_refused_by_its_size(tmp_path, monkeypatch):
-    monkeypatch.setattr("foresight.levels.archives.LARGEST_FILE", 1000)
-    monkeypatch.setattr("foresight.levels.sources.LARGEST_FILE", 1000)
+def test_a_file_larger_than_any_collection_is_rejected_by_its_size(tmp_path, monkeypatch):
+    for module in ("archives", "sources"):
+        monkeypatch.setattr(f"foresight.levels.acquire.{module}.LARGEST_FILE", 1000)
     as_folder(TREE, tmp_path / "tree")
     sources = [FORMS[form](TREE, tmp_path / f"large.{form}") for form in FORMS]
     for source in [*sources, tmp_path / "tree" / "hard" / "2.txt"]:
@@ -254,7 +257,7 @@ def test_a_file_larger_than_any_collection_is_refused_by_its_size(tmp_path, monk
 
 
 @pytest.mark.parametrize("tree", [{"README.md": b"x"}, {"a.txt": b"nothing here"}, {"a/b.png": b""}])
-def test_a_tree_without_levels_is_refused(tree, tmp_path):
+def test_a_tree_without_levels_is_rejected(tree, tmp_path):
     with pytest.raises(LevelError, match="no level found, expected boards drawn with"):
         read_source(as_folder(tree, tmp_path))
 
@@ -265,7 +268,7 @@ def test_a_source_of_bad_levels_only_says_so(tmp_path):
         read_source(tmp_path / "x.txt", skip_bad=True)
 
 
-def test_folders_that_would_give_one_name_are_refused(tmp_path):
+def test_folders_that_would_give_one_name_are_rejected(tmp_path):
     tree = {"a-b/c/1.txt": TREE["hard/2.txt"], "a/b-c/1.txt": TREE["hard/2.txt"]}
     with pytest.raises(LevelError, match="two folders would both give a set called 'a-b-c'"):
         read_source(as_folder(tree, tmp_path))
@@ -282,7 +285,7 @@ def test_a_packed_set_is_not_imported_again(tmp_path):
         read_source(tmp_path / "x.levels")
 
 
-def test_progress_is_told_of_every_level(tmp_path):
+def test_progress_is_called_with_every_level(tmp_path):
     counted: list[int] = []
     read_source(as_zip(TREE, tmp_path / "x.zip"), progress=counted.append)
     assert sum(counted) == 60
@@ -296,19 +299,19 @@ def test_sets_do_not_depend_on_the_order_in_an_archive(tmp_path):
     assert isinstance(read_source(first).sets["hard"], LevelSet)
 
 
-def test_a_folder_of_packed_sets_is_refused_with_a_hint(tmp_path):
+def test_a_folder_of_packed_sets_is_rejected_with_a_hint(tmp_path):
     write_set(levels(SMALL), tmp_path / "x.levels")
     with pytest.raises(LevelError, match=r"there are packed sets in it, such as .*x\.levels"):
         read_source(tmp_path)
 
 
 def test_a_device_is_not_read():
-    with pytest.raises(LevelError, match="neither a file nor a folder"):
+    with pytest.raises(ForesightError, match="a pipe or device, neither a file nor a folder"):
         read_source(Path("/dev/zero"))
 
 
-def test_a_name_too_long_for_the_system_is_refused():
-    with pytest.raises(LevelError, match="File name too long"):
+def test_a_name_too_long_for_the_system_is_rejected():
+    with pytest.raises(ForesightError, match="File name too long"):
         read_source(Path("x" * 5000))
 
 
@@ -329,3 +332,107 @@ def test_a_folder_that_cannot_be_listed_is_not_passed_over(tmp_path, monkeypatch
 def test_a_short_archive_name_is_no_prefix_of_a_folder(tmp_path):
     only = {name: data for name, data in TREE.items() if name.startswith("unfiltered")}
     assert "unfiltered-train" in read_source(as_zip(only, tmp_path / "u.zip")).sets
+
+
+def test_each_file_may_be_a_set_of_its_own(tmp_path):
+    folder = as_folder(TREE, tmp_path / "tree")
+    sets = read_source(folder, set_per_file=True).sets
+    assert {name: len(found) for name, found in sets.items()} == {
+        "hard-10": 10,
+        "hard-2": 10,
+        "unfiltered-train-000": 20,
+        "unfiltered-train-001": 10,
+        "unfiltered-valid-000": 10,
+    }
+
+
+def bomb_zip(path: Path, method: int, data: bytes, count: int = 1) -> Path:
+    with zipfile.ZipFile(path, "w", method) as archive:
+        for number in range(count):
+            archive.writestr(f"{number}.txt", data)
+    return path
+
+
+def bomb_lying_zip(path: Path) -> Path:
+    """A zip whose entry says it is small and is not."""
+    content = bytearray(bomb_zip(path, zipfile.ZIP_DEFLATED, b"#" * 50_000_000).read_bytes())
+    for mark, place in ((b"PK\x03\x04", 22), (b"PK\x01\x02", 24)):
+        start = content.index(mark) + place
+        content[start : start + 4] = (1000).to_bytes(4, "little")
+    path.write_bytes(content)
+    return path
+
+
+def bomb_sparse_tar(path: Path) -> Path:
+    """A tar with a file that is all holes."""
+    with tarfile.open(path, "w") as archive:
+        entry = tarfile.TarInfo("hole.txt")
+        entry.type = tarfile.GNUTYPE_SPARSE
+        archive.addfile(entry)
+    content = bytearray(path.read_bytes())
+    content[483:495] = b"%011o\0" % 200_000_000
+    content[148:156] = b"%06o\0 " % (sum(content[:148]) + 8 * 32 + sum(content[156:512]))
+    path.write_bytes(content)
+    return path
+
+
+LINES = b"#####\n"
+BOMBS = {
+    "deflated": lambda path: bomb_zip(path / "x.zip", zipfile.ZIP_DEFLATED, LINES * 8_000_000),
+    "deflated, many": lambda path: bomb_zip(path / "x.zip", zipfile.ZIP_DEFLATED, LINES * 200_000, 50),
+    "bzip2 in a zip": lambda path: bomb_zip(path / "x.zip", zipfile.ZIP_BZIP2, LINES * 500_000),
+    "a zip that lies": lambda path: bomb_lying_zip(path / "x.zip"),
+    "tar.xz": lambda path: as_tar({"x.txt": LINES * 8_000_000}, path / "x.tar.xz"),
+    "tar.gz": lambda path: as_tar({"x.txt": LINES * 8_000_000}, path / "x.tar.gz"),
+    "tar.bz2": lambda path: as_tar({"x.png": b"\0" * 50_000_000}, path / "x.tar.bz2"),
+    "a sparse tar": lambda path: bomb_sparse_tar(path / "x.tar"),
+    "many entries": lambda path: as_tar({str(number): b"" for number in range(12_000)}, path / "x.tar"),
+}
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_a_bomb_is_rejected_quickly_and_in_little_memory(name, tmp_path):
+    path = BOMBS[name](tmp_path)
+    tracemalloc.start()
+    begun = time.process_time()
+    with pytest.raises(LevelError, match="expected"):
+        read_source(path, skip_bad=True)
+    seconds, peak = time.process_time() - begun, tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert seconds < 2  # of which following every allocation takes the most
+    assert peak < 20_000_000 + 2 * path.stat().st_size
+
+
+def test_a_text_of_bad_boards_alone_is_given_up(tmp_path):
+    (tmp_path / "x.txt").write_bytes(b"#\n\n" * 1_000_000)
+    begun = time.process_time()
+    with pytest.raises(LevelError, match="were skipped as bad"):
+        read_source(tmp_path / "x.txt", skip_bad=True)
+    assert time.process_time() - begun < 2
+
+
+def test_files_in_hidden_folders_are_not_counted(tmp_path, monkeypatch):
+    monkeypatch.setattr("foresight.levels.acquire.archives.MOST_ENTRIES", 5)
+    hidden = {f".git/{number}/object": b"" for number in range(10)}
+    assert len(read_source(as_folder(hidden | {"a.txt": TREE["hard/2.txt"]}, tmp_path)).sets) == 1
+
+
+def test_a_folder_of_too_many_files_is_rejected(tmp_path, monkeypatch):
+    monkeypatch.setattr("foresight.levels.acquire.archives.MOST_ENTRIES", 5)
+    with pytest.raises(LevelError, match="more than 5 files and folders"):
+        read_source(as_folder(TREE, tmp_path))
+
+
+@pytest.mark.parametrize("place", ["x.txt", "folder/x.txt"])
+def test_a_pipe_is_not_waited_for(place, tmp_path):
+    (tmp_path / place).parent.mkdir(exist_ok=True)
+    os.mkfifo(tmp_path / place)
+    with pytest.raises(ForesightError, match=r"cannot read .*x\.txt: a pipe or device"):
+        read_source(tmp_path / place.split("/")[0])
+
+
+def test_a_name_of_many_digits_is_sorted(tmp_path):
+    files = {f"a/{'9' * 250}.txt": TREE["hard/2.txt"], "a/2.txt": TREE["hard/10.txt"]}
+    assert np.array_equal(read_source(as_folder(files, tmp_path)).sets["a"].cells()[:10], BOARDS[50:])
+    long = {"/".join(["1" * 200] * 30) + ".txt": TREE["hard/2.txt"]}
+    assert len(read_source(as_zip(long, tmp_path / "x.zip")).sets) == 1

@@ -50,3 +50,9 @@ def test_free_cells_and_wall_share_agree_with_counting():
     assert measured.wall_share == pytest.approx((boards == WALL).mean())
     assert (measured.free_mean, measured.free_sd) == (pytest.approx(free.mean()), pytest.approx(free.std()))
     assert (measured.free_min, measured.free_max) == (free.min(), free.max())
+
+
+@pytest.mark.parametrize("width", [31, 32, 33, 63, 64])
+def test_every_cell_of_a_wide_corridor_is_reachable(width):
+    board = cells("#" * width, "#$." + "@".rjust(width - 4) + "#", "#" * width)
+    assert reachable_cells(board[None]).tolist() == [width - 3]

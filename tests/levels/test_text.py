@@ -5,6 +5,8 @@ from foresight.levels.cells import LevelError
 from foresight.levels.text import Board, format_board, parse
 from tests.levels.drawings import SMALL, WITH_EVERY_SYMBOL, cells
 
+SMALL_TEXT = "\n".join(["", *SMALL, ""]).encode()
+
 
 def boards_of(text: str | bytes) -> list[Board]:
     data = text if isinstance(text, bytes) else text.encode()
@@ -110,8 +112,10 @@ BAD = {
     "a NUL": ("#####\n#@\0.#\n#####", "2:3: byte 0x00 does not belong in text, expected a text file"),
     "UTF-16": ("\n".join(SMALL).encode("utf-16-le"), "1:2: byte 0x00 does not belong in text, expected"),
     "a picture": (b"\x89PNG\r\n\x1a\n\0\0", "2:1: byte 0x1a does not belong in text, expected a text file"),
-    "a wide board": ("#" * 33 + "\n#@$." + " " * 28 + "#\n" + "#" * 33, "1:33: a board 33 cells wide, expected at"),
-    "a high board": ("###\n#@#\n#$#\n#.#\n" + "###\n" * 29, "33:1: a board 33 cells high, expected at most 32"),
+    "a wide board": ("#" * 65 + "\n#@$." + " " * 60 + "#\n" + "#" * 65, "1:65: a board 65 cells wide, expected at"),
+    "a high board": ("###\n#@#\n#$#\n#.#\n" + "###\n" * 61, "65:1: a board 65 cells high, expected at most 64"),
+    "a run without end": ("9" * 5000 + "#|#@$.#|5#", "1:65: a board 65 cells wide, expected at most 64"),
+    "a gap in runs": ("7#|#@-$.-#||7#", "1:1: an open wall: the player can leave the board here"),
     "an endless line": ("#####\n" + "#" * 100_000, "2:1: a line of 100000 characters, expected at most 65536"),
 }
 
@@ -122,9 +126,9 @@ def test_an_error_names_file_line_column_and_what_was_expected(name):
     assert only_error(text).startswith(f"file.txt:{expected}")
 
 
-def test_a_board_of_32_by_32_is_the_largest():
-    rows = ["#" * 32, "#@$." + " " * 27 + "#", *["#" * 32] * 30]
-    assert len(rows) == 32
+def test_a_board_of_64_by_64_is_the_largest():
+    rows = ["#" * 64, "#@$." + " " * 59 + "#", *["#" * 64] * 62]
+    assert len(rows) == 64
     assert only_board("\n".join(rows)) == rows
 
 
@@ -132,3 +136,24 @@ def test_a_bad_board_does_not_hide_the_next_good_one():
     bad, good = parse("\n".join([*SMALL[:2], "##x##", "", *SMALL]).encode(), "file.txt")
     assert isinstance(bad, LevelError)
     assert np.array_equal(good.cells, cells(*SMALL))
+
+
+@pytest.mark.parametrize(
+    "text", ["7#|#@-$-.#|7#", "|7#|#@_$_.#|7#|", "7#\n#@-$-.#\n7#", "7#\n#@ $ .#\n#######", "3#4#|#@1-$-.#|#5##"]
+)
+def test_run_length_rows_are_written_out(text):
+    assert only_board(text) == ["#######", "#@ $ .#", "#######"]
+
+
+def test_each_line_with_bars_is_a_board_of_its_own():
+    assert [board.line for board in boards_of("7#|#@-$-.#|7#\n7#|#@$--.#|7#\n" + "\n".join(SMALL))] == [1, 2, 3]
+
+
+def test_numbers_around_hashes_are_no_runs():
+    assert boards_of("Level #2\n#1\n3 of 7#s\n0#") == []
+
+
+def test_a_text_of_lines_without_a_level_is_given_up():
+    *before, last = parse(b"####\n" + b"\n".join(SMALL_TEXT for _ in range(2)) + b"\nabc" * 200_000 + b"\n", "file.txt")
+    assert "100,000 lines without a level, expected a text file of levels" in str(last)
+    assert len(before) == 3

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from foresight.levels import topology
+from foresight.levels.generator import topology
 
 MASK = 2**64 - 1
 

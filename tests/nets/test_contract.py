@@ -1,6 +1,7 @@
 """What holds for every network."""
 
 from functools import cache
+from types import SimpleNamespace
 
 import equinox as eqx
 import jax
@@ -11,7 +12,7 @@ import pytest
 from foresight.bench.programs import uneventful
 from foresight.errors import ForesightError
 from foresight.nets import KINDS, make, settings_of
-from foresight.nets.net import reset_where
+from foresight.nets.check import check_net
 from foresight.types import Trajectory
 from tests.nets.small import ACTIONS, PICTURE, STARTS, STEPS, pictures, shapes, small, unrolled
 
@@ -54,22 +55,8 @@ def test_every_network_has_a_small_version_here():
 
 
 @EVERY
-def test_a_network_holds_float_arrays_and_static_settings_only(kind):
-    assert all(eqx.is_inexact_array(leaf) for leaf in jax.tree.leaves(network(kind)))
-    assert {leaf.dtype for leaf in jax.tree.leaves(network(kind))} == {jnp.dtype("float32")}
-
-
-@EVERY
-def test_stepping_one_by_one_equals_unrolling_also_across_episode_starts(kind):
-    net, memory, steps = network(kind), network(kind).initial_memory(), []
-    step = jax.jit(lambda net, memory, start, frame: net(reset_where(start, net.initial_memory(), memory), frame))
-    for frame, start in zip(FRAMES, STARTS, strict=True):
-        logits, value, memory = step(net, memory, start, frame)
-        steps.append((logits, value))
-    logits, values, last = result(kind)
-    np.testing.assert_allclose(logits, jnp.stack([logits for logits, _ in steps]), rtol=1e-5, atol=1e-5)
-    np.testing.assert_allclose(values, jnp.stack([value for _, value in steps]), rtol=1e-5, atol=1e-5)
-    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5), last, memory)
+def test_a_network_passes_the_check_that_users_have_for_theirs(kind):
+    check_net(network(kind), SimpleNamespace(picture_shape=PICTURE, actions=ACTIONS))
 
 
 @EVERY

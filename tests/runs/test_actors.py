@@ -79,14 +79,14 @@ def test_a_run_on_the_host_starts_from_the_weights_of_another(tmp_path):
 @pytest.mark.parametrize(
     ("env", "max_episode_steps", "message"),
     [
-        ((), (9, 9), "which Atari game.*--env game=NAME, one of: alien, asteroids, breakout, mspacman, upndown"),
+        ((), (9, 9), "which Atari game.*`env` game=NAME, one of: alien, asteroids, breakout, mspacman, upndown"),
         (("game=pong",), (9, 9), "no Atari game 'pong'; there are: alien, asteroids, breakout, mspacman, upndown"),
         (("game={}",), (9, 9), "no Atari game"),
         (("game=alien", "batch=3"), (9, 9), "no setting 'batch'; there are: game, clip_rewards"),
         (("game=alien", "clip_rewards=often"), (9, 9), "clip_rewards is 'often'; atari/alien expects true or false"),
         (("game=alien", "noop_starts=-1"), (9, 9), "noop_starts is -1"),
         (("game=alien", "noop_starts=true"), (9, 9), "noop_starts is True"),
-        (("game=alien",), (5, 9), "--max-episode-steps 5 9: the emulator cuts all episodes at one length"),
+        (("game=alien",), (5, 9), "`max_episode_steps` 5 9: the emulator cuts all episodes at one length"),
     ],
 )
 def test_games_that_cannot_be_made_are_refused_by_name(env, max_episode_steps, message):

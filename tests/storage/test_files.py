@@ -12,6 +12,7 @@ from foresight.storage.files import (
     Journal,
     check_writable,
     discard_leftovers,
+    kind_of_path,
     remove_whole_folder,
     temporary_name,
     write_whole,
@@ -144,3 +145,34 @@ def test_a_path_that_cannot_be_is_named(tmp_path):
         Journal(tmp_path / "absent" / "journal", 0)
     with pytest.raises(ForesightError, match=r"cannot read .*absent: No such file"):
         files.reading(tmp_path / "absent")
+
+
+def test_the_kind_of_a_path_is_known_without_opening_it(tmp_path):
+    (tmp_path / "file").write_bytes(b"x")
+    (tmp_path / "broken").symlink_to(tmp_path / "nowhere")
+    assert kind_of_path(tmp_path) == "folder"
+    assert kind_of_path(str(tmp_path / "file")) == "file"
+    for name in ("nowhere", "file/below", "broken"):
+        assert kind_of_path(tmp_path / name) == "nothing"
+
+
+@pytest.mark.parametrize("path", ["", " ", "x" * 300, "nul\0", "/dev/null"], ids=repr)
+def test_a_path_that_can_be_no_file_is_an_error_in_one_line(path):
+    with pytest.raises(ForesightError, match="cannot read") as error:
+        kind_of_path(path)
+    assert str(error.value).isprintable()
+
+
+def test_a_pipe_is_an_error_and_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(ForesightError, match=r"cannot write .*pipe: a pipe or device, neither a file nor a folder"):
+        kind_of_path(tmp_path / "pipe", "write")
+
+
+def test_a_folder_without_permission_is_an_error(tmp_path, monkeypatch):
+    def denied(path):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+    monkeypatch.setattr("pathlib.Path.stat", denied)
+    with pytest.raises(ForesightError, match=r"cannot read .*x: Permission denied"):
+        kind_of_path(tmp_path / "x")

@@ -1,4 +1,4 @@
-"""Make the level sets that the package ships: `python -m foresight.levels.make_builtin`, or --check to compare them.
+"""Create the level sets that the package ships: `python -m foresight.levels.generator.make_builtin` (--check: compare).
 
 Sets that are trained and tested on together are cut from one stream of levels without repeats, so none of them has
 a level of the other, turned and mirrored ones included.
@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from foresight.errors import ForesightError
-from foresight.levels.generate import generate
+from foresight.levels.generator.generate import generate
 from foresight.levels.naming import BUILTIN, builtin_folder
 from foresight.levels.operations import dedupe, take
 from foresight.levels.packed import SUFFIX, read_set, write_set

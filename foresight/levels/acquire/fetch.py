@@ -4,13 +4,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from foresight.errors import ForesightError
+from foresight.levels.acquire.download import Progress, Unreachable, download
+from foresight.levels.acquire.published import BOXOBAN, Published
+from foresight.levels.acquire.sources import read_source
 from foresight.levels.cells import LevelError
-from foresight.levels.download import Progress, Unreachable, download
 from foresight.levels.naming import cache_folder
 from foresight.levels.packed import SUFFIX, read_set, write_set
-from foresight.levels.published import BOXOBAN, Published
 from foresight.levels.sets import LevelSet
-from foresight.levels.sources import read_source
 
 ARCHIVE = "https://github.com/google-deepmind/boxoban-levels/archive/refs/heads/master.zip"
 
@@ -29,7 +29,7 @@ def fetch(
     try:
         download(url, part, progress)
     except Unreachable as error:
-        kept = f"; the {part.stat().st_size:,} bytes that came are kept for the next try" if part.exists() else ""
+        kept = f"; the {part.stat().st_size:,} bytes received are kept for the next try" if part.exists() else ""
         raise ForesightError(
             f"{error}{kept}; without a network, copy the archive here from elsewhere and use"
             " `foresight levels import PATH FOLDER`"

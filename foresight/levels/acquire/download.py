@@ -1,4 +1,4 @@
-"""Download one file over HTTP so that an interruption costs nothing: the next attempt goes on where it stopped."""
+"""Download one file over HTTP so that an interruption costs nothing: the next attempt resumes where it stopped."""
 
 import http.client
 import re
@@ -14,7 +14,7 @@ BLOCK = 1 << 16
 SECONDS_OF_SILENCE = 30
 INTERRUPTED = (urllib.error.URLError, http.client.HTTPException, OSError)
 
-Progress = Callable[[int, int | None], None]  # told how many bytes are here, and of how many if that is known
+Progress = Callable[[int, int | None], None]  # called with how many bytes are here, and of how many if that is known
 
 
 class Unreachable(ForesightError):
@@ -32,6 +32,8 @@ def download(url: str, part: Path, progress: Progress, attempts: int = 4) -> Non
                 return
         except urllib.error.HTTPError as error:
             raise Unreachable(f"{url} answers {error.code} {error.reason}") from error
+        except (ValueError, OverflowError) as error:  # an address that is none: a port too large, a host misspelt
+            raise ForesightError(f"cannot download {url}: {error}, expected a valid address") from error
         except INTERRUPTED as error:
             reason = getattr(error, "reason", None) or error
             if size_of(part) <= before:

@@ -18,7 +18,8 @@ from foresight.levels.operations import keys
 from foresight.levels.sets import LevelSet, pack
 
 SMALLEST_SIDE, LARGEST_SIDE, MOST_BOXES = 6, 20, 8
-CHUNK = 64  # levels made at a time by one worker
+MOST_LEVELS, MOST_WORKERS = 10_000_000, 1_024
+CHUNK = 64  # levels generated at a time by one worker
 MOST_ATTEMPTS = 5_000  # draws of player and targets for one level before giving up
 
 
@@ -61,7 +62,7 @@ class Generated(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """Levels that were made together, and the attempt that gave each."""
+    """Levels that were generated together, and the attempt that gave each."""
 
     cells: np.ndarray  # uint8 [n, H, W]
     solutions: list[np.ndarray]
@@ -89,8 +90,10 @@ def generate(
     height, width = (size, size) if isinstance(size, int) else size
     settings = Settings((boxes, boxes) if isinstance(boxes, int) else boxes, height, width, seed, depth, states)
     settings.check()
-    if count < 1 or (workers is not None and workers < 1):
-        raise ForesightError(f"count {count}, workers {workers}: expected at least 1")
+    if not 1 <= count <= MOST_LEVELS:
+        raise ForesightError(f"count {count}: expected 1 to {MOST_LEVELS:,} levels")
+    if workers is not None and not 1 <= workers <= MOST_WORKERS:
+        raise ForesightError(f"workers {workers}: expected 1 to {MOST_WORKERS:,}")
     made = generate_different(count, settings, workers or os.cpu_count() or 1, progress, symmetries)
     cells = np.concatenate([batch.cells for batch in made])
     source = f"generated: {describe(settings, symmetries)}"
@@ -112,7 +115,7 @@ def describe(settings: Settings, symmetries: bool) -> str:
 def generate_different(
     count: int, settings: Settings, workers: int, progress: Callable[[int], object] | None, symmetries: bool
 ) -> list[Batch]:
-    """Make levels 0..count-1 in chunks side by side; repeats are found, and made anew, in the order of the levels."""
+    """Generate levels 0..count-1 in parallel chunks; repeats are found, and replaced, in the order of the levels."""
     load_compiled()
     seen: set[bytes] = set()
     chunks = [np.arange(first, min(first + CHUNK, count)) for first in range(0, count, CHUNK)]
@@ -156,10 +159,10 @@ def names_of(cells: np.ndarray, settings: Settings, symmetries: bool) -> list[by
 def load_compiled():
     """The compiled parts; they need numba, which takes a second to import."""
     try:
-        from foresight.levels import reverse_play, solution, topology
+        from foresight.levels.generator import forward_play, reverse_play, topology
     except ModuleNotFoundError as error:
         raise MissingExtra("the level generator", "generate") from error
-    return topology, reverse_play, solution
+    return topology, reverse_play, forward_play
 
 
 def make(levels: np.ndarray, attempts: np.ndarray, settings: Settings) -> Batch:
@@ -185,7 +188,7 @@ def make(levels: np.ndarray, attempts: np.ndarray, settings: Settings) -> Batch:
 
 def attempt(levels: np.ndarray, attempts: np.ndarray, settings: Settings) -> tuple[np.ndarray, list[np.ndarray]]:
     """One attempt at each level: boards uint8 [n, H, W], and solutions, which are empty where it failed."""
-    topology, reverse_play, solution = load_compiled()
+    topology, reverse_play, forward_play = load_compiled()
     height, width, count = settings.height, settings.width, len(levels)
     walls = np.zeros((count, height * width), np.uint8)
     places, starts = np.zeros((2, count, 1 + settings.boxes[1]), np.int64)
@@ -196,7 +199,7 @@ def attempt(levels: np.ndarray, attempts: np.ndarray, settings: Settings) -> tup
         settings.seed, levels, attempts, np.array(settings.boxes), height, width, steps, walls, places
     )
     lengths = reverse_play.play_back(walls, width, places, streams, settings.states, starts, actions)
-    moves = solution.forward_all(walls, width, starts, places[:, 0], actions, lengths, solutions)
+    moves = forward_play.forward_all(walls, width, starts, places[:, 0], actions, lengths, solutions)
     boards = drawn(walls, places, starts).reshape(count, height, width)
     return boards, [row[:length].copy() for row, length in zip(solutions, moves, strict=True)]
 

@@ -2,23 +2,29 @@
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 import numpy as np
 
-from foresight.levels.archives import LARGEST_FILE, files_in, kind_of, too_large
+from foresight.levels.acquire.archives import files_in, kind_of, too_large
 from foresight.levels.boxoban import parse_boxoban
-from foresight.levels.cells import WALL, LevelError
-from foresight.levels.operations import join
+from foresight.levels.cells import CHUNK, LevelError, has_box
+from foresight.levels.labels import labels_of_boards
+from foresight.levels.limits import LARGEST_FILE
+from foresight.levels.operations import check_mixed, join, pad_cells
 from foresight.levels.packed import SUFFIX, is_packed
-from foresight.levels.sets import LevelSet
+from foresight.levels.sets import LevelSet, pack
 from foresight.levels.text import Board, parse
-from foresight.storage.files import reading
+from foresight.storage.files import kind_of_path, read_at_most
 
 LEVEL_SUFFIXES = (".txt", ".sok", ".xsb")
 ARCHIVE_SUFFIX = re.compile(r"(\.tar)?\.(zip|tar|xz|txz|gz|tgz|bz2)$|\.tar$", re.IGNORECASE)
 FAULTS_LISTED = 10
+
+
+class BadLevel(LevelError):
+    """Something bad in a source that may have good levels beside it, which skipping would give."""
 
 
 @dataclass
@@ -32,7 +38,7 @@ class Faults:
     def add(self, error: LevelError) -> None:
         """Take note of a fault, or raise it."""
         if not self.skip:
-            raise error
+            raise BadLevel(str(error)) from error
         self.count += 1
         if len(self.first) < FAULTS_LISTED:
             self.first.append(error)
@@ -47,33 +53,30 @@ class Source:
     without_levels: list[str]  # texts in which no line looks like a row of a board, such as a licence
 
 
-Progress = Callable[[int], None]  # told how many levels were just read
+Progress = Callable[[int], None]  # called with the number of levels that were just read
 
 
-def read_source(path: Path, *, skip_bad: bool = False, progress: Progress = lambda levels: None) -> Source:
-    """Read every level of a text file, a folder or an archive; one set a folder, named after its path."""
+def read_source(
+    path: str | Path,
+    *,
+    skip_bad: bool = False,
+    set_per_file: bool = False,
+    progress: Progress = lambda levels: None,
+) -> Source:
+    """Read every level of a text file, a folder or an archive; one set a folder, or a file, named after its path."""
+    kind = kind_of_path(path)
     path, faults = Path(path), Faults(skip_bad)
-    if not exists(path):
+    if kind == "nothing":
         raise LevelError(f"cannot read {path}: no such file or folder")
-    if not (path.is_file() or path.is_dir()):
-        raise LevelError(f"cannot read {path}: neither a file nor a folder")
-    if path.is_file() and is_packed(path):
+    if kind == "file" and is_packed(path):
         raise LevelError(f"{path} is a packed set already, expected a text file, a folder or an archive of levels")
-    if path.is_file() and kind_of(path) == "text":
+    if kind == "file" and kind_of(path) == "text":
         sets, without = read_text(path, faults, progress), []
     else:
-        sets, without = read_tree(path, faults, progress)
+        sets, without = read_tree(path, faults, set_per_file, progress)
     if not sets:
         raise LevelError(f"{path}: no level found, expected boards drawn with # . $ * @ +{instead(path, faults)}")
     return Source(sets, faults, without)
-
-
-def exists(path: Path) -> bool:
-    """True for a file or folder that is there; a path that cannot even be asked for is an error."""
-    try:
-        return path.exists()
-    except OSError as error:
-        raise LevelError(f"cannot read {str(path)[:200]}: {error.strerror or error}") from error
 
 
 def instead(path: Path, faults: Faults) -> str:
@@ -88,7 +91,7 @@ def read_text(path: Path, faults: Faults, progress: Progress) -> dict[str, Level
     """The one set of a text file, if it has levels."""
     if path.stat().st_size > LARGEST_FILE:
         raise too_large(str(path))
-    levels = levels_of_text(reading(path), str(path), faults)
+    levels = levels_of_text(read_at_most(path, LARGEST_FILE), str(path), faults)
     progress(len(levels) if levels else 0)
     return {path.stem: join([levels], path.stem, str(path))} if levels else {}
 
@@ -98,25 +101,35 @@ def levels_of_text(data: bytes, file: str, faults: Faults) -> LevelSet | None:
     cells = parse_boxoban(data)
     if cells is not None:
         return LevelSet.from_cells(cells, file, file)
-    boards = []
+    boards: list[Board] = []
     for board in parse(data, file):
         if isinstance(board, Board):
-            boards.append(board.cells)
+            boards.append(board)
         else:
             faults.add(board)
-    return LevelSet.from_cells(stack(boards), file, file) if boards else None
+    if not boards:
+        return None
+    titles, authors = labels_of_boards(data, boards)
+    labels = {"titles": titles if any(titles) else (), "authors": authors if any(authors) else ()}
+    return replace(set_of_boards([board.cells for board in boards], file), **labels)
 
 
-def stack(boards: Sequence[np.ndarray]) -> np.ndarray:
-    """Boards of any sizes as one array [N, H, W], the smaller ones filled up with walls."""
+def set_of_boards(boards: Sequence[np.ndarray], name: str) -> LevelSet:
+    """Checked boards of any sizes as one set, the smaller ones filled up with walls."""
     height, width = (max(board.shape[axis] for board in boards) for axis in (0, 1))
-    cells = np.full((len(boards), height, width), WALL, np.uint8)
-    for board, place in zip(boards, cells, strict=True):
-        place[: board.shape[0], : board.shape[1]] = board
-    return cells
+    boxes = max(int(has_box(board).sum()) for board in boards)
+    if len({board.shape for board in boards}) > 1:
+        check_mixed(len(boards), height, width, boxes)
+    parts = [
+        pack(np.stack([pad_cells(board, height, width) for board in boards[start : start + CHUNK]]), boxes)
+        for start in range(0, len(boards), CHUNK)
+    ]
+    return LevelSet(name, height, width, boxes, name, np.concatenate(parts))
 
 
-def read_tree(path: Path, faults: Faults, progress: Progress) -> tuple[dict[str, LevelSet], list[str]]:
+def read_tree(
+    path: Path, faults: Faults, set_per_file: bool, progress: Progress
+) -> tuple[dict[str, LevelSet], list[str]]:
     """The sets of a folder or archive, and its texts without levels."""
     found: dict[str, LevelSet] = {}
     every_path, without = [], []
@@ -131,7 +144,7 @@ def read_tree(path: Path, faults: Faults, progress: Progress) -> tuple[dict[str,
             progress(len(levels))
         elif faults.count == faults_before:
             without.append(entry.path)
-    return name_sets(path, found, wrapper_of(path, every_path)), without
+    return name_sets(path, found, wrapper_of(path, every_path), set_per_file), without
 
 
 def may_hold_levels(path: str) -> bool:
@@ -161,24 +174,26 @@ def stem(path: Path) -> str:
     return ARCHIVE_SUFFIX.sub("", path.resolve().name)
 
 
-def name_sets(path: Path, found: dict[str, LevelSet], wrapper: str) -> dict[str, LevelSet]:
-    """One set for each folder: its files in natural order, its name the folder's path joined by dashes."""
-    folders: dict[str, list[str]] = {}
+def name_sets(path: Path, found: dict[str, LevelSet], wrapper: str, set_per_file: bool) -> dict[str, LevelSet]:
+    """One set for each folder, or file: a folder's files in natural order, its name the path joined by dashes."""
+    groups: dict[str, list[str]] = {}
     for file in sorted(found, key=natural_order):
-        folders.setdefault(str(PurePosixPath(file.removeprefix(wrapper)).parent), []).append(file)
+        place = PurePosixPath(file.removeprefix(wrapper))
+        groups.setdefault(str(place.with_suffix("") if set_per_file else place.parent), []).append(file)
     sets: dict[str, LevelSet] = {}
-    for folder, files in sorted(folders.items()):
-        name = stem(path) if folder == "." else folder.replace("/", "-")
+    for group, files in sorted(groups.items()):
+        name = stem(path) if group == "." else group.replace("/", "-")
         if name in sets:
             raise LevelError(f"{path}: two folders would both give a set called '{name}', expected different names")
-        source = f"{path.name}/{wrapper}{folder}".removesuffix("/.")
+        source = f"{path.name}/{wrapper}{group}".removesuffix("/.")
         sets[name] = join([found[file] for file in files], name, source)
     return sets
 
 
 def natural_order(path: str) -> list[tuple[int, str]]:
     """A key that sorts 2.txt before 10.txt."""
-    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"([0-9]+)", path)]
+    parts = re.split(r"([0-9]+)", path)
+    return [(len(part.lstrip("0")), part.lstrip("0")) if part.isdecimal() else (-1, part) for part in parts]
 
 
 def one_set(path: Path, source: Source) -> LevelSet:

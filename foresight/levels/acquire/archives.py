@@ -15,9 +15,11 @@ from pathlib import Path, PurePosixPath
 from typing import IO, NamedTuple
 
 from foresight.levels.cells import LevelError
+from foresight.levels.limits import LARGEST_FILE, LARGEST_TREE, MOST_ENTRIES, most_unpacked
+from foresight.storage.files import kind_of_path, read_at_most
 
-LARGEST_FILE = 1 << 29  # bytes of one text file; all of unfiltered-train in one file would be a fifth of it
 ZIP_END = struct.Struct("<4s4HLLH")  # the last record of a zip; its fifth field counts the entries
+ZIP64_MARK = b"PK\x06\x07"  # of the record before it in a zip that needs no bounds of four bytes
 DAMAGED = (
     tarfile.TarError,
     zipfile.BadZipFile,
@@ -26,7 +28,7 @@ DAMAGED = (
     EOFError,
     OSError,
     ValueError,
-    RuntimeError,  # zipfile's way to refuse an encrypted or unknown entry
+    RuntimeError,  # zipfile's way to reject an encrypted or unknown entry
 )
 
 
@@ -37,7 +39,7 @@ class Entry(NamedTuple):
     data: bytes
 
 
-Report = Callable[[LevelError], None]  # told of each fault; raises to stop
+Report = Callable[[LevelError], None]  # called with each fault; raises to stop
 Wanted = Callable[[str], bool]  # says of a path whether its bytes are to be read
 
 
@@ -61,12 +63,16 @@ def kind_of(path: Path) -> str:
 
 def files_in(path: Path, wanted: Wanted, report: Report) -> Iterator[Entry]:
     """Every file of a folder or archive; those not wanted come without their bytes."""
+    budget = Budget(str(path), LARGEST_TREE if path.is_dir() else most_unpacked(path.stat().st_size))
     if path.is_dir():
-        yield from files_in_folder(path, wanted)
+        yield from files_in_folder(path, wanted, budget)
         return
     kind = kind_of(path)
     try:
-        yield from files_in_zip(path, wanted, report) if kind == "zip" else files_in_tar(path, kind, wanted, report)
+        if kind == "zip":
+            yield from files_in_zip(path, wanted, report, budget)
+        else:
+            yield from files_in_tar(path, kind, wanted, report, budget)
     except LevelError:
         raise
     except DAMAGED as error:
@@ -75,22 +81,47 @@ def files_in(path: Path, wanted: Wanted, report: Report) -> Iterator[Entry]:
         report(LevelError(f"{path}: a truncated or damaged archive ({reason}), expected a whole {what} archive"))
 
 
-def files_in_folder(folder: Path, wanted: Wanted) -> Iterator[Entry]:
+class Budget:
+    """How many files and bytes a folder or archive may still give."""
+
+    def __init__(self, name: str, unpacked: int):
+        self.name, self.entries, self.unpacked, self.left = name, 0, unpacked, unpacked
+
+    def take_entry(self) -> None:
+        """Count one more file or folder."""
+        self.entries += 1
+        if self.entries > MOST_ENTRIES:
+            raise LevelError(f"{self.name}: more than {MOST_ENTRIES:,} files and folders, expected fewer")
+
+    def take_bytes(self, count: int) -> None:
+        """Count bytes that were read, or are about to be."""
+        self.left -= count
+        if self.left < 0:
+            raise LevelError(
+                f"{self.name}: unpacks to more than {self.unpacked:,} bytes, expected no more from levels"
+                " in a source of this size"
+            )
+
+
+def files_in_folder(folder: Path, wanted: Wanted, budget: Budget) -> Iterator[Entry]:
     """The files below a folder."""
-    for root, folders, names in os.walk(folder, onerror=refuse):
-        folders.sort()
+    for root, folders, names in os.walk(folder, onerror=reject):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))  # hidden ones are not even counted
+        budget.take_entry()
         for name in sorted(names):
+            budget.take_entry()
             file = Path(root) / name
             path = file.relative_to(folder).as_posix()
-            try:
-                if wanted(path) and file.stat().st_size > LARGEST_FILE:
+            data = b""
+            if wanted(path):
+                if kind_of_path(file) == "file" and file.stat().st_size > LARGEST_FILE:
                     raise too_large(f"{folder}/{path}")
-                yield Entry(path, file.read_bytes() if wanted(path) else b"")
-            except OSError as error:
-                raise cannot_read(file, error) from error
+                data = read_at_most(file, LARGEST_FILE)
+                budget.take_bytes(len(data))
+            yield Entry(path, data)
 
 
-def refuse(error: OSError) -> None:
+def reject(error: OSError) -> None:
     """Stop at a folder that cannot be listed, which os.walk would pass over."""
     raise cannot_read(Path(error.filename), error)
 
@@ -100,10 +131,16 @@ def cannot_read(path: Path, error: OSError) -> LevelError:
     return LevelError(f"cannot read {path}: {error.strerror or error}")
 
 
-def files_in_zip(archive: Path, wanted: Wanted, report: Report) -> Iterator[Entry]:
+def files_in_zip(archive: Path, wanted: Wanted, report: Report, budget: Budget) -> Iterator[Entry]:
     """The files of a zip archive."""
+    check_directory(archive)
     with zipfile.ZipFile(archive) as content:
         check_entry_count(archive, content)
+        for entry in content.infolist():
+            budget.take_entry()
+            budget.take_bytes(entry.file_size)
+            if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):  # others unpack without bounds
+                raise LevelError(f"{archive}: '{entry.filename}' is neither stored nor deflated, expected one of these")
         for entry in content.infolist():
             is_link = stat.S_ISLNK(entry.external_attr >> 16)
             path = safe_path(archive, entry.filename, is_link, report)
@@ -112,11 +149,25 @@ def files_in_zip(archive: Path, wanted: Wanted, report: Report) -> Iterator[Entr
             data = b""
             with content.open(entry) as file:  # also where nothing is read: this compares the two places of the name
                 if wanted(path) and not entry.is_dir():
-                    data = file.read(LARGEST_FILE + 1)  # what the entry says of its size may be a lie
-            if len(data) > LARGEST_FILE:
-                raise too_large(f"{archive}/{path}")
+                    if entry.file_size > LARGEST_FILE:
+                        raise too_large(f"{archive}/{path}")
+                    data = file.read(entry.file_size)  # which ends in an error where there is less, or more
             if not entry.is_dir():
                 yield Entry(path, data)
+
+
+def check_directory(archive: Path) -> None:
+    """Raise LevelError for a zip with too many entries, before they are read."""
+    with open(archive, "rb") as file:
+        file.seek(0, os.SEEK_END)
+        file.seek(-min(file.tell(), (1 << 16) + ZIP_END.size), os.SEEK_CUR)
+        end = file.read()
+    place = end.rfind(b"PK\x05\x06")
+    if place < 0 or len(end) - place < ZIP_END.size:
+        return  # zipfile says what is wrong
+    count = ZIP_END.unpack_from(end, place)[4]
+    if count > MOST_ENTRIES or ZIP64_MARK in end[:place]:
+        raise LevelError(f"{archive}: more than {MOST_ENTRIES:,} files and folders, or more than 4 GiB, expected fewer")
 
 
 def check_entry_count(archive: Path, content: zipfile.ZipFile) -> None:
@@ -124,18 +175,19 @@ def check_entry_count(archive: Path, content: zipfile.ZipFile) -> None:
     with open(archive, "rb") as file:
         file.seek(-(ZIP_END.size + len(content.comment)), os.SEEK_END)
         count = ZIP_END.unpack(file.read(ZIP_END.size))[4]
-    only_in_zip64 = 0xFFFF
-    if count not in (len(content.infolist()), only_in_zip64):
+    if count != len(content.infolist()):
         raise zipfile.BadZipFile(f"{len(content.infolist())} entries instead of {count}")
 
 
-def files_in_tar(archive: Path, kind: str, wanted: Wanted, report: Report) -> Iterator[Entry]:
+def files_in_tar(archive: Path, kind: str, wanted: Wanted, report: Report, budget: Budget) -> Iterator[Entry]:
     """The files of a tar archive, compressed or not, in one pass."""
     with decompressed(archive, kind) as raw:
-        stream = RecentBytes(raw)
+        stream = RecentBytes(raw, budget)
         with tarfile.open(fileobj=stream, mode="r|") as content:
             for entry in content:
-                path = safe_path(archive, entry.name, not (entry.isfile() or entry.isdir()), report)
+                budget.take_entry()
+                is_special = entry.issparse() or not (entry.isfile() or entry.isdir())
+                path = safe_path(archive, entry.name, is_special, report)
                 if path is None or not entry.isfile():
                     continue
                 if wanted(path) and entry.size > LARGEST_FILE:
@@ -155,16 +207,17 @@ def decompressed(archive: Path, kind: str) -> IO[bytes]:
 
 
 class RecentBytes(io.RawIOBase):
-    """A stream that remembers the last bytes read from it."""
+    """A stream that remembers the last bytes read from it, and does not give more than its budget."""
 
     KEPT = 8 * tarfile.RECORDSIZE
 
-    def __init__(self, inner: IO[bytes]):
-        self.inner, self.recent, self.total = inner, b"", 0
+    def __init__(self, inner: IO[bytes], budget: Budget):
+        self.inner, self.budget, self.recent, self.total = inner, budget, b"", 0
 
     def read(self, size: int = -1) -> bytes:
         """The next bytes."""
         data = self.inner.read(size)
+        self.budget.take_bytes(len(data))
         self.recent = (self.recent + data)[-self.KEPT :]
         self.total += len(data)
         return data

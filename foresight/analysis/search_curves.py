@@ -1,0 +1,60 @@
+"""Draw the share of levels solved against network calls a level and against time, from what `solve --out` wrote.
+
+python -m foresight.analysis.search_curves search=lts.jsonl sampling=policy.jsonl --picture FILE.png
+"""
+
+import argparse
+import json
+from pathlib import Path
+
+import numpy as np
+
+from foresight.analysis.figures import plot_solved
+from foresight.errors import ForesightError
+from foresight.storage.files import reading
+
+QUANTITIES = {"network_calls": "network calls on a level", "ended": "seconds since the start"}
+
+
+def curve(rows: list[dict], field: str) -> tuple[np.ndarray, np.ndarray]:
+    """The effort at which each level was solved, ascending, and the share of all levels solved by then."""
+    effort = np.sort([max(row[field], 1e-3) for row in rows if row["outcome"] == "solved"])
+    return effort, np.arange(1, len(effort) + 1) / len(rows)
+
+
+def read_rows(path: Path) -> list[dict]:
+    """The rows of one file."""
+    try:
+        rows = [json.loads(line) for line in reading(path).splitlines()]
+        if all({"outcome", *QUANTITIES} <= set(row) for row in rows) and rows:
+            return rows
+    except (ValueError, TypeError):
+        pass
+    raise ForesightError(f"{path}: expected rows that `foresight solve` wrote")
+
+
+def main() -> None:
+    """Read, draw, and print how many were solved."""
+    parser = argparse.ArgumentParser(description="Share of levels solved against network calls and time.")
+    parser.add_argument("searches", nargs="+", metavar="NAME=FILE", help="a name for the legend and its rows")
+    parser.add_argument("--picture", type=Path, required=True, help="the file to write")
+    options = parser.parse_args()
+    rows = {}
+    for word in options.searches:
+        name, separator, file = word.partition("=")
+        if not separator:
+            raise ForesightError(f"'{word}': expected NAME=FILE.jsonl")
+        rows[name] = read_rows(Path(file))
+    plot_solved(
+        {title: {name: curve(some, field) for name, some in rows.items()} for field, title in QUANTITIES.items()},
+        options.picture,
+    )
+    for name, some in rows.items():
+        print(f"{name}: {sum(row['outcome'] == 'solved' for row in some):,} of {len(some):,} solved")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except ForesightError as error:
+        raise SystemExit(f"error: {error}") from None

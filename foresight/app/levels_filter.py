@@ -1,0 +1,54 @@
+"""`foresight levels filter`: choose levels by whether an agent solves them."""
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Literal
+
+from tyro.conf import FlagCreatePairsOff, arg
+
+from foresight.app.checks import check_count
+from foresight.app.levels_make import Destination, Set, check_destination, write_one
+from foresight.app.levels_report import Json
+from foresight.app.progress import counting_bar
+from foresight.levels import open_set
+from foresight.levels.naming import find_set
+from foresight.levels.text import count_of
+
+
+@dataclass(frozen=True)
+class Filter:
+    """Keep the levels that an agent does not solve (or does) in some attempts played by drawing actions.
+
+    So the paper made its medium and hard sets. Interrupted, the same command resumes where it stopped.
+    """
+
+    example: ClassVar[str] = "foresight levels filter builtin/train harder.levels --agent drc33-100m --attempts 10"
+
+    source: Set  # a packed file, a text source or a name
+    destination: Destination  # the packed file to write
+    agent: str  # a run folder, a checkpoint, a .safetensors file or the name of a shipped agent
+    attempts: int = 10  # a level counts as solved when one of them solves it
+    keep: Literal["unsolved", "solved"] = "unsolved"  # which levels to keep
+    reset_memory: FlagCreatePairsOff[bool] = False  # the network's memory starts afresh at every step
+    max_steps: int = 120  # steps of an attempt
+    seed: int = 0  # what the draws depend on
+    batch: Annotated[int | None, arg(metavar="INT")] = None  # levels side by side
+    json: Json = False  # print one JSON document
+
+    def run(self) -> None:
+        """Filter, write and report."""
+        for name in ("attempts", "max_steps", "batch"):
+            check_count(name, getattr(self, name))
+        check_count("seed", self.seed, least=0)
+        check_destination(self.destination, find_set(self.source))
+        levels = open_set(self.source)
+        from foresight.runs.level_filter import FilterSettings, filter_levels, finish
+
+        settings = FilterSettings(
+            self.agent, self.keep, self.attempts, self.reset_memory, self.max_steps, self.seed, self.batch
+        )
+        with counting_bar("levels", len(levels)) as show:
+            kept = filter_levels(levels, settings, self.destination, show)
+        write_one(kept, self.destination, self.json, {"tried": len(levels)})
+        finish(self.destination)
+        if not self.json:
+            print(f"{count_of(len(kept), 'level')} of {len(levels):,} {self.keep}")

@@ -1,0 +1,208 @@
+"""`foresight solve`: search for solutions of Sokoban levels."""
+
+import json
+import time
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import numpy as np
+import tyro
+from tyro.conf import FlagCreatePairsOff, Positional, arg
+
+from foresight.app.checks import check_count
+from foresight.app.progress import counting_bar
+from foresight.errors import ForesightError
+from foresight.levels import open_set
+from foresight.levels.text import count_of
+from foresight.search.result import Solution
+from foresight.search.solve import SolveSettings, solve_cells
+from foresight.storage.files import check_writable, write_whole
+
+if TYPE_CHECKING:
+    from foresight.levels import LevelSet
+    from foresight.runs.agents import Agent
+
+EXAMPLES = """Search for solutions of the levels of a set, and print them as l u r d (a step) and L U R D (a push).
+
+LEVELS is a text file, a packed set or a name such as builtin/test. Methods: `bfs` looks at all states breadth first,
+so its solutions have the fewest pushes (or moves), and a level it exhausts has none; it needs no agent. `lts` is Levin
+tree search with an agent's policy. `policy` plays the agent without search.
+
+examples:
+  foresight solve my-level.txt
+  foresight solve builtin/test --agent drc33-100m --limit 20
+  foresight solve hard --method bfs --shortest moves --out hard.jsonl
+  foresight solve builtin/test --method policy --agent drc33-100m --sample --json"""
+
+Flag = FlagCreatePairsOff[bool]
+MOST_SHOWN = 20  # solutions printed for people; of more levels, a summary
+
+
+@dataclass(frozen=True)
+class Solve:
+    """What to solve, and how."""
+
+    levels: Annotated[str, Positional, arg(metavar="LEVELS")]
+    """the set"""
+    method: Literal["bfs", "lts", "policy"] | None = None
+    """how; lts where an agent is given, otherwise bfs"""
+    agent: str | None = None
+    """whose network: a run folder, a checkpoint, a .safetensors file or the name of a shipped agent"""
+    budget: int | None = None
+    """expansions a level (policy: actions); 5,000,000 for bfs, 100,000 for lts"""
+    time_limit: float | None = None
+    """seconds a level, from when its search starts; levels searched side by side share the machine"""
+    level: int | None = None
+    """solve only this level of the set, counted from 0"""
+    limit: int | None = None
+    """solve only the first levels, so many"""
+    shortest: Literal["pushes", "moves"] = "pushes"
+    """bfs: what solutions have the fewest of"""
+    memory: Literal["carried", "reset"] = "carried"
+    """the network's memory: carried along the path as in play, or reset at every board, which makes lts exact"""
+    repeats: int = 3
+    """with --memory reset: times the network sees a board"""
+    think: int = 0
+    """lts with memory carried: times the network sees the first board before the search begins"""
+    mixing: float = 0.01
+    """lts: share of the uniform policy"""
+    no_cuts: Flag = False
+    """lts: look again at states seen before"""
+    dead_squares: Literal["on", "off"] | None = None
+    """never push a box where it is lost; on for bfs, off for lts"""
+    sample: Flag = False
+    """policy: draw actions, attempt after attempt until the budget is used up"""
+    max_steps: int = 120
+    """policy: actions of one attempt"""
+    seed: int = 0
+    """policy: what the draws depend on"""
+    batch: int | None = None
+    """boards the network sees at once"""
+    width: int | None = None
+    """lts: boards of one level among them; more than 1 asks ahead, without changing the order"""
+    json: Flag = False
+    """print one JSON document: a list with one entry a level"""
+    out: Path | None = None
+    """write the entries to this .jsonl file too"""
+
+    def __post_init__(self) -> None:
+        for name in ("budget", "limit", "max_steps", "repeats", "batch", "width"):
+            check_count(name, getattr(self, name))
+        for name in ("level", "seed", "think"):
+            check_count(name, getattr(self, name), least=0)
+        if self.level is not None and self.limit is not None:
+            raise ForesightError("--level and --limit exclude each other: give one of them")
+        if self.time_limit is not None and not self.time_limit > 0:
+            raise ForesightError(f"--time-limit must be more than 0 seconds, not {self.time_limit}")
+        if not 0 <= self.mixing <= 1:
+            raise ForesightError(f"--mixing must be from 0 to 1, not {self.mixing}")
+        if self.method in ("lts", "policy") and self.agent is None:
+            raise ForesightError(f"--method {self.method} needs an agent: give --agent, or take --method bfs")
+        if self.out and self.out.suffix != ".jsonl":
+            raise ForesightError(f"--out {self.out}: expected a name that ends in .jsonl")
+
+    @property
+    def settings(self) -> SolveSettings:
+        """What the search itself needs to know."""
+        return SolveSettings(
+            method=self.method or ("bfs" if self.agent is None else "lts"),
+            budget=self.budget,
+            time_limit=self.time_limit,
+            shortest=self.shortest,
+            memory=self.memory,
+            repeats=self.repeats,
+            think=self.think,
+            mixing=self.mixing,
+            cuts=not self.no_cuts,
+            dead_squares=None if self.dead_squares is None else self.dead_squares == "on",
+            sample=self.sample,
+            max_steps=self.max_steps,
+            seed=self.seed,
+            batch=self.batch,
+            width=self.width,
+        )
+
+    def chosen(self, levels: "LevelSet") -> np.ndarray:
+        """The numbers of the levels to solve."""
+        if self.level is not None and self.level >= len(levels):
+            raise ForesightError(f"{self.levels} has no level {self.level}, expected 0 to {len(levels) - 1}")
+        return np.arange(len(levels))[: self.limit] if self.level is None else np.array([self.level])
+
+
+def main(arguments: list[str]) -> None:
+    """Solve and report."""
+    options = tyro.cli(Solve, args=arguments, prog="foresight solve", description=EXAMPLES)
+    if options.out:
+        check_writable(options.out)
+    levels = open_set(options.levels)
+    numbers, agent = options.chosen(levels), agent_for(options, levels)
+    begun = time.perf_counter()
+    ended = {}
+    found = solve_chosen(levels.cells(numbers), options.settings, agent, ended)
+    seconds = time.perf_counter() - begun
+    rows = [
+        solution.as_json() | {"level": int(number), "ended": round(ended[place] - begun, 3)}
+        for place, (number, solution) in enumerate(zip(numbers, found, strict=True))
+    ]
+    if options.json:
+        print(json.dumps(rows, indent=1), flush=True)
+    else:
+        print("\n".join(report(rows, options.settings.method, seconds)), flush=True)
+    if options.out:  # last: should it fail, the results are there
+        write_whole(options.out, "".join(json.dumps(row) + "\n" for row in rows).encode())
+
+
+def agent_for(options: Solve, levels: "LevelSet") -> "Agent | None":
+    """The agent, where the method asks one."""
+    if options.settings.method == "bfs":
+        return None
+    from foresight.runs.agents import load_agent_for
+
+    return load_agent_for(options.agent, levels)
+
+
+def solve_chosen(
+    cells: np.ndarray, settings: SolveSettings, agent: "Agent | None", ended: dict[int, float]
+) -> list[Solution]:
+    """Solve with a bar that moves along, and note in `ended` when each level was done."""
+    with counting_bar(f"levels, {settings.method}", len(cells)) as show:
+
+        def count(solution: Solution) -> None:
+            ended[solution.level] = time.perf_counter()
+            show(len(ended))
+
+        return solve_cells(cells, settings, agent, count)
+
+
+HEADING = f"{'level':>6} {'outcome':<9} {'moves':>5} {'pushes':>6} {'expanded':>9} {'calls':>8} {'s':>8}  solution"
+
+
+def report(rows: list[dict[str, Any]], method: str, seconds: float) -> list[str]:
+    """What people read: every level where there are few, and a summary where there are several."""
+    lines = [HEADING, *map(format_row, rows)] if len(rows) <= MOST_SHOWN else []
+    return lines + summary(rows, method, seconds) if len(rows) > 1 else lines
+
+
+def format_row(row: dict[str, Any]) -> str:
+    """One level."""
+    counts = f"{row['moves'] or '':>5} {row['pushes'] or '':>6} {row['expansions']:>9,} {row['network_calls']:>8,}"
+    last = row["solution"] if row["solution"] is not None else row.get("note", "")
+    return f"{row['level']:>6} {row['outcome']:<9} {counts} {row['seconds']:>8.3f}  {last}".rstrip()
+
+
+def summary(rows: list[dict[str, Any]], method: str, seconds: float) -> list[str]:
+    """How many were solved, at what effort."""
+    outcomes, effort = Counter(row["outcome"] for row in rows), [row["expansions"] for row in rows]
+    solved = [row for row in rows if row["outcome"] == "solved"]
+    others = "".join(f", {outcomes[name]:,} {name}" for name in ("exhausted", "budget", "time") if outcomes[name])
+    lines = [
+        f"{method}: {outcomes['solved']:,} of {count_of(len(rows), 'level')} solved{others}, {seconds:.1f} s",
+        f"  expansions     mean {np.mean(effort):,.1f}, median {np.median(effort):,g}, most {max(effort):,}",
+        f"  network calls  mean {np.mean([row['network_calls'] for row in rows]):,.1f}",
+    ]
+    if solved:
+        moves, pushes = (np.mean([row[name] for row in solved]) for name in ("moves", "pushes"))
+        lines.append(f"  solutions      mean {moves:.1f} moves, {pushes:.1f} pushes")
+    return lines

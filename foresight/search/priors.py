@@ -1,0 +1,149 @@
+"""A network's policy for the nodes of search trees, many boards in one call.
+
+`ResetPrior` shows the network each board with a fresh memory: the policy depends on the board alone. `CarriedPrior`
+carries the memory along the path, as in play: memories are held on the device in a bounded number of slots; the least
+recently used is given up when they run out, and made again from the path when it is needed.
+"""
+
+from collections import OrderedDict
+from functools import partial
+from typing import Protocol
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from foresight.envs.env import Env
+from foresight.errors import ForesightError
+from foresight.nets.net import Net
+from foresight.search.tree import NOT_HELD, Node
+from foresight.types import Memory
+
+BATCH_SIZES = [4**power for power in range(12)]  # that boards are filled up to: few, so few compilations
+SLOT_BYTES = {"cpu": 1 << 30, "gpu": 32 << 30}  # of memories held on the device
+MOST_SLOTS = 1 << 20
+
+
+class Request(Protocol):
+    """An answer on its way."""
+
+    def __call__(self) -> list[list[float]]:
+        """Wait for it: log-probabilities of the actions for each board asked for."""
+
+
+class ResetPrior:
+    """The policy of a network whose memory starts afresh at every board, which it sees `repeats` times."""
+
+    path_dependent = False
+
+    def __init__(self, net: Net, env: Env, repeats: int = 3):
+        self.net, self.env, self.calls_each = net, env, repeats
+
+    def needed(self, node: Node) -> Node:
+        """The node to ask for so that this one can be answered: itself."""
+        return node
+
+    def ask(self, nodes: list[Node]) -> Request:
+        """Begin to compute the policies of some nodes."""
+        boards = stack_boards(nodes, self.env)
+        answer = reset_policy(self.net, self.env, jnp.asarray(boards), jnp.int32(self.calls_each))
+        return lambda: np.asarray(answer)[: len(nodes)].tolist()
+
+    def release(self, nodes: list[Node]) -> None:
+        """Nothing is held."""
+
+
+class CarriedPrior:
+    """The policy of a network whose memory is carried from a node's parent, in at most `slots` slots."""
+
+    path_dependent = True
+    calls_each = 1
+
+    def __init__(self, net: Net, env: Env, slots: int):
+        self.net, self.env, self.slots = net, env, slots
+        first = net.initial_memory()
+        # The last slot always holds the first memory, which the parents of roots are taken to have.
+        self.pool = jax.tree.map(lambda x: jnp.broadcast_to(x, (self.slots + 1, *x.shape)), first)
+        self.free = list(range(self.slots - 1, -1, -1))
+        self.holders: OrderedDict[int, Node] = OrderedDict()  # least recently used first
+
+    def needed(self, node: Node) -> Node:
+        """The node to ask for so that this one can be answered: itself, or its first ancestor without a memory."""
+        while node.parent is not None and node.parent.slot == NOT_HELD:
+            node = node.parent
+        return node
+
+    def ask(self, nodes: list[Node]) -> Request:
+        """Begin to compute the policies of some nodes whose parents' memories are held."""
+        if 2 * len(nodes) > self.slots:
+            raise ForesightError(f"{len(nodes)} boards at once need {2 * len(nodes)} slots, there are {self.slots}")
+        boards = stack_boards(nodes, self.env)
+        parents, slots = np.full(len(boards), self.slots, np.int32), np.full(len(boards), self.slots + 1, np.int32)
+        for place, node in enumerate(nodes):
+            if node.parent is not None:
+                parents[place] = node.parent.slot
+                self.holders.move_to_end(node.parent.slot)
+        for place, node in enumerate(nodes):
+            slots[place] = self.hold(node)
+        fixed = (self.net, self.env, jnp.asarray(boards), jnp.asarray(parents), jnp.asarray(slots))
+        answer, self.pool = carried_policy(fixed, self.pool)
+        return lambda: np.asarray(answer)[: len(nodes)].tolist()
+
+    def hold(self, node: Node) -> int:
+        """A slot for a node's memory, taken from the node that has not been used for longest if need be."""
+        if node.slot != NOT_HELD:
+            return node.slot
+        if not self.free:
+            slot, last = self.holders.popitem(last=False)
+            last.slot = NOT_HELD
+            self.free.append(slot)
+        node.slot = self.free.pop()
+        self.holders[node.slot] = node
+        return node.slot
+
+    def release(self, nodes: list[Node]) -> None:
+        """Give up the memories of a level that is done."""
+        for node in nodes:
+            if node.slot != NOT_HELD:
+                del self.holders[node.slot]
+                self.free.append(node.slot)
+                node.slot = NOT_HELD
+
+
+def most_slots(net: Net) -> int:
+    """How many of a network's memories the device may hold."""
+    size = sum(leaf.nbytes for leaf in jax.tree.leaves(net.initial_memory()))
+    return min(MOST_SLOTS, SLOT_BYTES.get(jax.default_backend(), 4 << 30) // max(size, 1))
+
+
+def stack_boards(nodes: list[Node], env: Env) -> np.ndarray:
+    """The boards of nodes, uint8 [n, H, W], n filled up to one of a few sizes."""
+    boards = np.frombuffer(b"".join(node.board for node in nodes), np.uint8).reshape(-1, env.height, env.width)
+    padding = next(size for size in BATCH_SIZES if size >= len(nodes)) - len(nodes)
+    return np.concatenate([boards, np.repeat(boards[:1], padding, axis=0)])
+
+
+@eqx.filter_jit
+def reset_policy(net: Net, env: Env, boards: Array, repeats: Array) -> Array:
+    """Log-probabilities [n, A] on boards [n, H, W], each seen `repeats` times from the initial memory."""
+
+    def one(board: Array) -> Array:
+        features = net.encode(env.paint(board))
+        looks = lambda _, both: net.core(both[0], features)  # noqa: E731
+        first = net.core(net.initial_memory(), features)
+        _, reported = jax.lax.fori_loop(jnp.int32(1), repeats, looks, first)
+        return jax.nn.log_softmax(net.heads(features, reported)[0])
+
+    return jax.vmap(one)(boards)
+
+
+@partial(eqx.filter_jit, donate="all-except-first")
+def carried_policy(fixed: tuple[Net, Env, Array, Array, Array], pool: Memory) -> tuple[Array, Memory]:
+    """Log-probabilities [n, A] on boards after the memories in slots `parents`; new memories go to `slots`."""
+    net, env, boards, parents, slots = fixed
+    memories = jax.tree.map(lambda held: held[parents], pool)
+    logits, _, memories = jax.vmap(lambda memory, board: net(memory, env.paint(board)))(memories, boards)
+    pool = jax.tree.map(lambda held, new: held.at[slots].set(new, mode="drop"), pool, memories)
+    return jax.nn.log_softmax(logits), pool

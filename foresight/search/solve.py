@@ -1,0 +1,155 @@
+"""Solve Sokoban levels by any of the methods; every solution is replayed by the plain rules before it is reported."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from typing import Literal, Protocol, get_args
+
+import numpy as np
+
+from foresight.errors import ForesightError
+from foresight.levels import LevelSet
+from foresight.levels.cells import WALL, LevelError, check_cells
+from foresight.levels.text import parse
+from foresight.search.breadth_first import breadth_first
+from foresight.search.result import Limits, Result, Solution, checked
+
+Method = Literal["bfs", "lts", "policy"]
+
+
+class Player(Protocol):
+    """A network with the Sokoban it plays, as `load_agent` gives it."""
+
+    net: object
+    env: object
+
+
+@dataclass(frozen=True)
+class SolveSettings:
+    """How to solve; what a method has no use for is ignored by it."""
+
+    method: Method = "bfs"
+    budget: int | None = None  # expansions a level (`policy`: actions); None: 5 million for bfs, 100,000 for lts
+    time_limit: float | None = None  # seconds a level, from when its search starts
+    shortest: Literal["pushes", "moves"] = "pushes"  # bfs: what a solution has the fewest of
+    memory: Literal["carried", "reset"] = "carried"  # the network's: along the path, or afresh at every board
+    repeats: int = 3  # with a memory reset: times the network sees a board
+    think: int = 0  # lts, memory carried: times the network sees the first board before the search begins
+    mixing: float = 0.01  # lts: share of the uniform policy
+    cuts: bool = True  # lts: skip states expanded before with at least the same probability
+    dead_squares: bool | None = None  # never push a box where it is lost; None: yes for bfs, no for lts
+    sample: bool = False  # policy: draw actions, attempt after attempt, instead of one greedy attempt
+    max_steps: int = 120  # policy: actions of one attempt
+    seed: int = 0  # policy: of the draws
+    batch: int | None = None  # boards the network sees at once; None for what suits the device
+    width: int | None = None  # lts: boards of one level among them
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            allowed, value = get_args(field.type), getattr(self, field.name)
+            if allowed and isinstance(allowed[0], str) and value not in allowed:
+                raise ForesightError(f"{field.name} '{value}': expected {' or '.join(allowed)}")
+        for name, least in (("budget", 1), ("repeats", 1), ("think", 0), ("max_steps", 1), ("seed", 0), ("batch", 1)):
+            value = getattr(self, name)
+            if value is not None and value < least:
+                raise ForesightError(f"{name} is {value}: expected at least {least}")
+        if self.width is not None and self.width < 1:
+            raise ForesightError(f"width is {self.width}: expected at least 1")
+        if self.time_limit is not None and not self.time_limit > 0:
+            raise ForesightError(f"the time limit is {self.time_limit} seconds: expected more than 0")
+        if not 0 <= self.mixing <= 1:
+            raise ForesightError(f"mixing is {self.mixing}: expected a share from 0 to 1")
+
+
+def solve(
+    level: str | np.ndarray | LevelSet, method: Method | None = None, agent: Player | None = None, **options
+) -> Solution | list[Solution]:
+    """Solve a level, given as text or as cell codes [H, W], or each level of a set; `options` as in SolveSettings.
+
+    Without a method, levels are solved by tree search where an agent is given and breadth-first otherwise.
+
+    >>> solve("#######\\n#@ $ .#\\n#######").solution
+    'rRR'
+    """
+    known = [field.name for field in fields(SolveSettings)]
+    for name in options:
+        if name not in known:
+            raise ForesightError(f"unknown option '{name}' of solve; there are: {', '.join(known)}")
+    settings = SolveSettings(method or ("lts" if agent is not None else "bfs"), **options)
+    if isinstance(level, LevelSet):
+        return solve_cells(level.cells(), settings, agent)
+    cells = cells_of_text(level) if isinstance(level, str) else np.asarray(level)
+    check_cells(cells[None], "the level")
+    return solve_cells(cells[None], settings, agent)[0]
+
+
+def cells_of_text(text: str) -> np.ndarray:
+    """The board [H, W] of a level drawn in the text format."""
+    boards = list(parse(text.encode(), "level"))
+    for board in boards:
+        if isinstance(board, LevelError):
+            raise board
+    if len(boards) != 1:
+        raise LevelError(f"the text holds {len(boards)} levels, expected one")
+    return boards[0].cells
+
+
+def solve_cells(
+    cells: np.ndarray,
+    settings: SolveSettings,
+    agent: Player | None = None,
+    on_solution: Callable[[Solution], None] = lambda solution: None,
+) -> list[Solution]:
+    """Solve boards [N, H, W]; `on_solution` is called as results come in, in any order."""
+    found: dict[int, Solution] = {}
+
+    def note(result: Result) -> None:
+        found[result.level] = checked(result, cells[result.level])
+        on_solution(found[result.level])
+
+    limits = Limits(settings.budget, settings.time_limit)
+    if settings.method == "bfs":
+        dead = settings.dead_squares is not False
+        breadth_first(cells, limits, over=settings.shortest, dead_squares=dead, on_result=note)
+    elif agent is None:
+        raise ForesightError(f"the method '{settings.method}' needs an agent, whose network it asks; bfs needs none")
+    else:
+        with_network(cells, settings, agent, limits, note)
+    return [found[level] for level in range(len(cells))]
+
+
+def with_network(
+    cells: np.ndarray, settings: SolveSettings, agent: Player, limits: Limits, note: Callable[[Result], None]
+) -> None:
+    """Solve by tree search or by playing; what these need is imported here, since breadth-first search needs none."""
+    from foresight.envs.sokoban.rules import Sokoban
+    from foresight.search.levin import LevinSettings, default_batch, levin
+    from foresight.search.play import PlaySettings, play
+    from foresight.search.priors import CarriedPrior, ResetPrior, most_slots
+    from foresight.search.tree import TreeSettings
+
+    if not isinstance(agent.env, Sokoban):
+        raise ForesightError(f"the agent plays {agent.env.name}, expected one that plays sokoban")
+    env = replace(agent.env, levels=agent.env.levels[:1])  # only its painting is used
+    boards = enlarge(cells, env.height, env.width)
+    tree = TreeSettings(mixing=settings.mixing, cuts=settings.cuts, think=settings.think)
+    if settings.memory == "reset":
+        prior = ResetPrior(agent.net, env, settings.repeats)
+    else:
+        needed = 0 if settings.method == "policy" else len(cells) * (settings.budget or tree.budget)
+        at_least = 4 * (settings.batch or default_batch())
+        prior = CarriedPrior(agent.net, env, max(at_least, min(needed, most_slots(agent.net))))
+    if settings.method == "policy":
+        played = PlaySettings(settings.sample, settings.max_steps, settings.seed, settings.batch)
+        play(boards, prior, played, limits, note)
+        return
+    search = LevinSettings(tree, bool(settings.dead_squares), settings.batch, settings.width)
+    levin(boards, prior, search, limits, note)
+
+
+def enlarge(cells: np.ndarray, height: int, width: int) -> np.ndarray:
+    """Boards [N, H, W] on the larger boards that an agent plays, walls added below and to the right."""
+    more = height - cells.shape[1], width - cells.shape[2]
+    if min(more) < 0:
+        size = f"{cells.shape[1]}x{cells.shape[2]}"
+        raise ForesightError(f"the levels are {size}, and the agent plays boards of {height}x{width}")
+    return np.pad(cells, ((0, 0), (0, more[0]), (0, more[1])), constant_values=WALL)

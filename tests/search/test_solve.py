@@ -1,0 +1,108 @@
+import equinox as eqx
+import jax
+import numpy as np
+import pytest
+
+from foresight.envs.sokoban.rules import make
+from foresight.errors import ForesightError
+from foresight.runs.agents import Agent
+from foresight.search import solve as module
+from foresight.search.result import Result, parse_lurd
+from foresight.search.rules import pushes_of
+from foresight.search.solve import SolveSettings, solve
+from tests.drawings import level, level_set
+from tests.evaluation.linear import Linear
+
+NEAR = level("######", "#@$ .#", "######")
+TEXT = "#####\n#@$.#\n#####"
+
+
+@pytest.fixture(scope="module")
+def agent():
+    env = make(level_set(level(*["#######"] * 2, "#@$.  #", *["#######"] * 3)), view="planes")
+    net = Linear(env.picture_shape, env.actions, jax.random.key(0))
+    return Agent(eqx.tree_at(lambda net: net.weights, net, 0.1 * net.weights), env, None, 0, 0, None)
+
+
+def test_a_level_is_given_as_text_as_cells_or_as_a_set():
+    assert solve(TEXT).solution == "R"
+    assert solve(level("#####", "#@$.#", "#####")).solution == "R"
+    found = solve(level_set(level("#####", "#@$.#", "#####"), level("#####", "#.$@#", "#####")))
+    assert [(one.level, one.solution) for one in found] == [(0, "R"), (1, "L")]
+
+
+def test_steps_are_small_letters_and_pushes_capitals():
+    found = solve("######\n#    #\n#@ $.#\n######", shortest="moves")
+    assert (found.outcome, found.solution, found.moves, found.pushes) == ("solved", "rR", 2, 1)
+    assert parse_lurd("udLr") == bytes([1, 2, 3, 4])
+
+
+@pytest.mark.parametrize("method", ["lts", "policy"])
+@pytest.mark.parametrize("memory", ["carried", "reset"])
+def test_an_agent_solves_levels_smaller_than_its_boards(agent, method, memory):
+    found = solve(NEAR, method, agent, memory=memory, sample=True, budget=400, batch=4)
+    assert found.outcome == "solved"
+    assert sum(pushes_of(NEAR, parse_lurd(found.solution))) == found.pushes
+    assert found.network_calls >= 1
+
+
+def test_with_an_agent_the_method_is_tree_search(agent):
+    assert solve(TEXT, agent=agent, budget=10).network_calls == 1
+    assert solve(TEXT, "bfs", agent).network_calls == 0
+
+
+def test_a_level_larger_than_an_agents_boards_is_rejected(agent):
+    with pytest.raises(ForesightError, match="the levels are 9x9, and the agent plays boards of 6x7"):
+        solve(np.pad(level("#####", "#@$.#", "#####"), ((0, 6), (0, 4))), agent=agent)
+
+
+def test_an_unsolvable_level_is_proven_so(agent):
+    hopeless = "#####\n#$@.#\n#####"
+    assert solve(hopeless).outcome == "exhausted"
+    assert solve(hopeless, agent=agent, budget=50).outcome == "exhausted"
+
+
+def test_a_wrong_solution_is_never_reported(monkeypatch):
+    def lie(cells, limits, on_result, **_):
+        on_result(Result(0, "solved", bytes([1])))
+
+    monkeypatch.setattr(module, "breadth_first", lie)
+    with pytest.raises(ForesightError, match="the search is at fault"):
+        solve(TEXT)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"method": "guess"}, "method 'guess': expected bfs or lts or policy"),
+        ({"method": "lts"}, "the method 'lts' needs an agent"),
+        ({"budget": 0}, "budget is 0: expected at least 1"),
+        ({"time_limit": 0.0}, "the time limit is 0.0 seconds: expected more than 0"),
+        ({"mixing": 2.0}, "mixing is 2.0: expected a share from 0 to 1"),
+        ({"shortest": "time"}, "shortest 'time': expected pushes or moves"),
+        ({"memory": "none"}, "memory 'none': expected carried or reset"),
+        ({"width": 0}, "width is 0: expected at least 1"),
+        ({"depth": 3}, "unknown option 'depth' of solve; there are: method, budget"),
+    ],
+)
+def test_what_cannot_be_asked_is_rejected_by_name(options, message):
+    with pytest.raises(ForesightError, match=message):
+        solve(TEXT, **options)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("#####\n#@  #\n#####", "a board without boxes"),
+        (TEXT + "\n\n" + TEXT, "the text holds 2 levels, expected one"),
+        ("", "the file is empty"),
+        ("#####\n#@$ #\n#####", "as many boxes as targets"),
+    ],
+)
+def test_text_that_is_no_level_is_rejected(text, message):
+    with pytest.raises(ForesightError, match=message):
+        solve(text)
+
+
+def test_settings_have_the_documented_defaults():
+    assert SolveSettings() == SolveSettings("bfs", None, None, "pushes", "carried", 3, 0, 0.01, True, None)

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-OPTIONAL_GUIDES = ("search.md", "insight.md", "web.md", "paper.md")
+OPTIONAL_GUIDES = ("insight.md", "web.md", "paper.md")
 OUTSIDE = re.compile(
     r"(?<!!)\[([^\]]+)\]\(\.\./((?!\.\./)[^)]+)\)"
 )  # a link of a top-level page to a file of the repository

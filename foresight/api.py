@@ -54,7 +54,7 @@ def make_net(net: str | type[Net], env: Env, seed: int = 0, **settings: Any) -> 
     >>> env = make_env("gridworld", size=6, sides=(1, 2))
     >>> net = make_net("drc", env, depth=1, ticks=1, features=4, hidden=8)
     >>> [leaf.shape for leaf in net.initial_memory()]
-    [(3, 3, 4), (3, 3, 4)]
+    [(1, 3, 3, 4), (1, 3, 3, 4)]
     """
     settings = (architecture(net, env) if isinstance(net, str) else {}) | settings
     return make(net, env.picture_shape, env.actions, jax.random.key(seed), **settings)

@@ -1,20 +1,17 @@
 """Runs side by side in a table: where each began, where it was on the way, where it ended, what its test said."""
 
-import json
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
-from foresight.analysis.curves import Curve, bands, usual_window
+from foresight.analysis.curves import Curve, bands, default_window
+from foresight.analysis.held_out import TEST_FIELDS, Benchmark, common_benchmark, evaluation_curves
 from foresight.errors import ForesightError
 from foresight.runs.build import build_any, net_shape
 from foresight.runs.config import RunConfig
-from foresight.storage.files import reading
-
-EVALUATION = "evaluation.json"  # in a run folder: what `foresight evaluate RUN --json` printed
+from foresight.runs.evaluations import Entry
 
 
 class Row(NamedTuple):
@@ -28,8 +25,8 @@ class Row(NamedTuple):
     first: float  # of the first record
     at: dict[float, float | None]  # at each step asked for, smoothed; None before all have begun and beyond the end
     last: float  # smoothed
-    tested: float | None  # of the evaluations that lie in the run folders
-    tested_on: int | None  # levels or episodes of each
+    tested: float | None  # the last evaluation of each seed on the levels that all of them were evaluated on
+    tested_on: str | None  # those levels
 
     def as_json(self) -> dict[str, Any]:
         """Plain values."""
@@ -37,13 +34,18 @@ class Row(NamedTuple):
 
 
 def compare(
-    label: str, config: RunConfig, curves: Sequence[Curve], tests: Sequence[dict[str, Any]], field: str, at: list[float]
+    label: str,
+    config: RunConfig,
+    curves: Sequence[Curve],
+    pooled: Sequence[Sequence[Entry]],
+    field: str,
+    at: list[float],
 ) -> Row:
-    """The row of one label: its seeds' curves and the entries of their evaluations."""
-    smoothed = bands({label: curves}, usual_window(curves))[label]
+    """The row of one label: its seeds' curves and the evaluations of its runs."""
+    smoothed = bands({label: curves}, default_window(curves))[label]
     begin, end = smoothed.steps[0], smoothed.steps[-1]
-    key = "solved_percent" if field == "solved" else "score_mean"
-    results = [test[key] / (100 if field == "solved" else 1) for test in tests if key in test]
+    test = common_benchmark(pooled)
+    results = last_results(pooled, test, "test_solved" if field == "solved" else "test_score") if test else []
     return Row(
         label=label,
         domain=config.domain,
@@ -57,8 +59,15 @@ def compare(
         },
         last=float(smoothed.mean[-1]),
         tested=float(np.mean(results)) if results else None,
-        tested_on=tests[0].get("levels", tests[0].get("episodes")) if results else None,
+        tested_on=str(test) if results else None,
     )
+
+
+def last_results(pooled: Sequence[Sequence[Entry]], test: Benchmark, field: str) -> list[float]:
+    """The last result of each seed of each run in a test; none where it has no such field."""
+    if not any(TEST_FIELDS[field][0] in entry for entries in pooled for entry in entries):
+        return []
+    return [float(curve.values[-1]) for entries in pooled for curve in evaluation_curves(entries, field, test, "a run")]
 
 
 def parameter_count(config: RunConfig) -> int | None:
@@ -68,18 +77,6 @@ def parameter_count(config: RunConfig) -> int | None:
     except ForesightError:
         return None
     return sum(leaf.size for leaf in jax.tree.leaves(net_shape(config, env)))
-
-
-def read_evaluation(folder: Path) -> list[dict[str, Any]]:
-    """The entries of a run folder's evaluation without thinking steps; none where there is no such file."""
-    path = folder / EVALUATION
-    if not path.exists():
-        return []
-    try:
-        entries = json.loads(reading(path))
-        return [entry for entry in entries if entry["think"] == 0]
-    except (ValueError, TypeError, KeyError) as error:
-        raise ForesightError(f"{path} is not an evaluation in JSON") from error
 
 
 def format_table(rows: Sequence[Row], field: str) -> str:
@@ -101,7 +98,7 @@ def format_table(rows: Sequence[Row], field: str) -> str:
         parameters = "" if row.parameters is None else f"{row.parameters:,}"
         cells = [row.label, row.domain, parameters, str(row.seeds), f"{row.steps:,}"]
         cells += [shown(value) for value in (row.first, *row.at.values(), row.last)]
-        cells.append(f"{shown(row.tested)} of {row.tested_on:,}" if row.tested is not None else "")
+        cells.append(f"{shown(row.tested)} of {row.tested_on}" if row.tested is not None else "")
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
 

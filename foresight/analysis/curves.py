@@ -44,7 +44,7 @@ def curves_of(records: Sequence[Record], field: str, source: object) -> list[Cur
     return [Curve(steps, of_seed) for of_seed in values.T]
 
 
-def usual_window(curves: Sequence[Curve]) -> float:
+def default_window(curves: Sequence[Curve]) -> float:
     """The paper's window; a twentieth of the shortest run where that is less, since it would blur short runs away."""
     return min(PAPER_WINDOW, min(curve.steps[-1] for curve in curves) / 20)
 

@@ -56,10 +56,11 @@ def plot_level_statistics(sets: dict[str, Measures], path: Path) -> None:
     write_figure(figure, path, dpi=110)
 
 
-def plot_learning_curves(curves: dict[str, Band], field: str, path: Path) -> None:
+def plot_learning_curves(curves: dict[str, Band], field: str, path: Path, test: str | None = None) -> None:
     """Draw the mean of each group over environment steps, with its interval shaded, and write the picture."""
     figure, axis = new_figure(columns=1, width=6.4, height=4)
-    scale = 100 if field == "solved" else 1
+    is_share = field in ("solved", "test_solved")
+    scale = 100 if is_share else 1
     for label, group in curves.items():
         seeds = f"{group.seeds} seeds" if group.seeds > 1 else "1 seed"
         (line,) = axis.plot(group.steps, scale * group.mean, label=f"{label}, {seeds}")
@@ -69,9 +70,10 @@ def plot_learning_curves(curves: dict[str, Band], field: str, path: Path) -> Non
             )
     axis.set_xlabel("environment steps")
     axis.xaxis.set_major_formatter(lambda steps, _: f"{steps / 1e6:g}M" if steps >= 1e6 else f"{steps:g}")
-    axis.set_ylabel("solved, %" if field == "solved" else field.replace("_", " "))
+    what = "solved, %" if is_share else field.removeprefix("test_").replace("_", " ")
+    axis.set_ylabel(f"{what} of {test}" if test else what)
     axis.set_xlim(left=0)
-    if field == "solved":
+    if is_share:
         axis.set_ylim(0, 100)
     axis.grid(alpha=0.3)
     axis.legend(frameon=False)

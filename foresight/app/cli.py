@@ -29,6 +29,8 @@ COMMANDS = {
     "insight": "how an agent's plan grows, and what changing it does",
     "plot": "learning curves of runs",
     "compare": "what runs came to, side by side in a table",
+    "record": "what is worth keeping of runs, as one small file",
+    "export": "a run as one file, to take it up on another machine",
     "play": "play a domain yourself in the terminal",
     "params": "the paper's table of parameter counts beside ours",
     "bench": "measure speed on this machine",

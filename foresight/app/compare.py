@@ -8,14 +8,14 @@ from typing import Annotated
 from tyro.conf import FlagCreatePairsOff, Positional, arg
 
 from foresight.app.parse import parse_options
-from foresight.app.plot import curves_by_label, labels_of, read_labelled, usual_field
 from foresight.errors import ForesightError
 
 EXAMPLES = """Print a table in Markdown: where each run began, where it was on the way, and where it ended.
 
-RUN is a run folder, or LABEL=RUN; runs are pooled as `foresight plot` pools them. `first` is the first record of
-training play, the others are smoothed as in the plot. `tested` is what the evaluation in the run folder says:
-`foresight evaluate RUN --json > RUN/evaluation.json`.
+RUN is a run folder or the record of a study (`foresight record`), or LABEL=RUN; runs are pooled as `foresight plot`
+pools them. `first` is the first record of training play, the others are smoothed as in the plot. `tested` is the last
+evaluation in the run folder, of training with --eval-levels or of `foresight evaluate RUN`: greedy, without thinking
+steps.
 
 examples:
   foresight compare runs/drc runs/vin runs/cnn --at 1e6 5e6
@@ -31,7 +31,7 @@ class Compare:
     field: str | None = None
     """which number of metrics.jsonl; solved, or score where nothing is"""
     at: tuple[float, ...] = ()
-    """steps on the way to tell of, such as 1e6"""
+    """steps on the way to report, such as 1e6"""
     json: FlagCreatePairsOff[bool] = False
     """print one JSON document"""
 
@@ -46,18 +46,20 @@ class Compare:
 def main(arguments: list[str]) -> None:
     """Print the table."""
     options = parse_options(Compare, arguments, "foresight compare", EXAMPLES)
-    from foresight.analysis.comparison import compare, format_table, read_evaluation
+    from foresight.analysis.comparison import compare, format_table
+    from foresight.analysis.pooling import curves_by_label, default_field, labels_of
+    from foresight.analysis.records import read_runs
     from foresight.runs.config import RunConfig, from_json
 
-    runs = read_labelled(options.runs)
-    field = options.field or usual_field(runs)
-    labels = labels_of([run for label, run, _ in runs if not label])
+    runs = read_runs(options.runs)
+    field = options.field or default_field(runs)
+    labels = labels_of([each.run for each in runs if not each.label])
     rows = []
     for label, curves in curves_by_label(runs, field).items():
-        pooled = [run for given, run, _ in runs if (given or labels[run.folder]) == label]
-        config = from_json(RunConfig, pooled[0].config, f"{pooled[0].folder}: config")
-        tests = [entry for run in pooled for entry in read_evaluation(run.folder)]
-        rows.append(compare(label, config, curves, tests, field, list(options.at)))
+        pooled = [each for each in runs if (each.label or labels[each.run.folder]) == label]
+        config = from_json(RunConfig, pooled[0].run.config, f"{pooled[0].run.folder}: config")
+        evaluations = [each.evaluations for each in pooled]
+        rows.append(compare(label, config, curves, evaluations, field, list(options.at)))
     if options.json:
         print(json.dumps({"field": field, "rows": [row.as_json() for row in rows]}))
     else:

@@ -62,8 +62,6 @@ def bash_script(shell: str) -> str:
     flags = {" ".join(command): " ".join(option["name"] for option in given) for command, given in options.items()}
     every = [option for given in options.values() for option in given]
     values = {option["name"]: option["suggestions"] for option in every if option["suggestions"]}
-        option["name"]: option["suggestions"] for given in options.values() for option in given if option["suggestions"]
-    }
     return "\n".join(
         [
             *(["autoload -U +X bashcompinit && bashcompinit"] if shell == "zsh" else []),

@@ -1,6 +1,7 @@
 """`foresight evaluate`: how well an agent plays levels or episodes, with and without time to think."""
 
 import json
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,13 +16,16 @@ from foresight.app.progress import counting_bar
 from foresight.errors import ForesightError
 
 if TYPE_CHECKING:
+    from foresight.evaluation.solve import PlaySettings
     from foresight.runs.agents import Agent
     from foresight.runs.evaluate import Evaluation
 
 EXAMPLES = """Play every level of a set once and count those solved; of Atari and MiniPacman, play episodes and
-tell the mean score.
+report the mean score.
 
-MODEL is a run folder, a checkpoint folder, a .safetensors file, or the name of a shipped agent.
+MODEL is a run folder, RUN@STEPS for its first checkpoint at or after so many steps, a checkpoint folder, a
+.safetensors file, or the name of a shipped agent. What is found of a run is also added to RUN/evaluations.jsonl, where
+`plot` and `compare` find it.
 
 examples:
   foresight evaluate runs/drc --levels unfiltered-valid --think 0,1,2,4,8,10
@@ -85,7 +89,7 @@ def main(arguments: list[str]) -> None:
     options = parse_options(Evaluate, arguments, "foresight evaluate", EXAMPLES)
     with working("loading"):
         from foresight.runs.agents import load_agents
-        from foresight.runs.evaluate import check_moves, default_max_steps, level_count
+        from foresight.runs.evaluate import about, check_moves, entry, level_count
         from foresight.runs.level_records import Pass, check_out, write_level_records
 
         if options.out:
@@ -93,55 +97,52 @@ def main(arguments: list[str]) -> None:
         thinking = options.thinking
         agents = load_agents(options.model, options.levels, options.best)
     levels, rows, passes = level_count(agents[0], options.limit), [], []
-    check_moves(levels, options.max_steps or default_max_steps(agents[0]))
+    check_moves(levels, play_settings(agents[0], 0, options).max_steps)
     if not options.json:
         print(SCORE_HEADING if agents[0].config.is_scored else SOLVED_HEADING)
-    for agent, think, evaluation in evaluations(agents, thinking, levels, options):
-        rows.append(row(agent, evaluation, options))
+    for agent, settings, evaluation in evaluations(agents, thinking, levels, options):
+        rows.append(entry(agent, settings, options.seed, evaluation))
         if options.out:
-            passes.append(Pass(agent.seed, think, evaluation.record))
+            passes.append(Pass(agent.seed, settings.think, evaluation.record))
         if not options.json:
             print(format_row(rows[-1]), flush=True)
     if options.json:
         print(json.dumps(rows, indent=1), flush=True)
-    if options.out:  # last: should it fail, the results are there
-        write_level_records(options.out, passes, about(agents[0], options))
+    write_into_run(agents[0], rows)  # last: should it fail, the results are there
+    if options.out:
+        write_level_records(options.out, passes, about(agents[0], play_settings(agents[0], 0, options), options.seed))
+
+
+def write_into_run(agent: "Agent", rows: list[dict[str, Any]]) -> None:
+    """Add the results to the evaluations of the run that the agent is of, if it is of one."""
+    from foresight.runs.evaluations import append_evaluations
+
+    folder = agent.source.parent.parent  # of a checkpoint's folder
+    if agent.source.parent.name == "checkpoints" and os.access(folder, os.W_OK) and (folder / "config.json").exists():
+        append_evaluations(folder, rows)
 
 
 def evaluations(
     agents: list["Agent"], thinking: list[int], levels: int, options: Evaluate
-) -> Iterator[tuple["Agent", int, "Evaluation"]]:
+) -> Iterator[tuple["Agent", "PlaySettings", "Evaluation"]]:
     """Every agent at every thinking setting, with a bar that moves along."""
-    from foresight.evaluation.solve import PlaySettings
-    from foresight.runs.evaluate import default_max_steps, evaluate
+    from foresight.runs.evaluate import evaluate
 
     for agent in agents:
         for think in thinking:
-            settings = PlaySettings(options.max_steps or default_max_steps(agent), think, not options.sample)
+            settings = play_settings(agent, think, options)
             what = "episodes" if agent.config.is_scored else "levels"
             with counting_bar(f"{what}, {think} thinking steps", levels) as show:
                 evaluation = evaluate(agent, settings, levels, options.seed, options.batch, show)
-            yield agent, think, evaluation
+            yield agent, settings, evaluation
 
 
-def about(agent: "Agent", options: Evaluate) -> dict[str, Any]:
-    """What was played by whom, in plain values."""
+def play_settings(agent: "Agent", think: int, options: Evaluate) -> "PlaySettings":
+    """How the agent plays, by the options."""
+    from foresight.evaluation.solve import PlaySettings
     from foresight.runs.evaluate import default_max_steps
 
-    return {
-        "model": str(agent.source),
-        "domain": agent.config.domain,
-        "set": agent.levels,
-        "trained_steps": agent.frames,
-        "max_steps": options.max_steps or default_max_steps(agent),
-        "greedy": not options.sample,
-        "play_seed": options.seed,
-    }
-
-
-def row(agent: "Agent", evaluation: "Evaluation", options: Evaluate) -> dict[str, Any]:
-    """One entry of the report."""
-    return about(agent, options) | {"seed": agent.seed} | evaluation.summary.as_json()
+    return PlaySettings(options.max_steps or default_max_steps(agent), think, not options.sample)
 
 
 SOLVED_HEADING = (

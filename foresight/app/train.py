@@ -17,6 +17,7 @@ from foresight.plugins import short_name
 from foresight.runs.config import DeviceSettings, RunConfig, from_json
 from foresight.runs.lock import check_free
 from foresight.runs.presets import preset
+from foresight.runs.tracking import TrackSettings, read_tracking
 
 if TYPE_CHECKING:
     from foresight.runs.loop import Outcome
@@ -25,16 +26,19 @@ MUCH_MORE = 1.1  # times the steps asked for: then it is said how many will be t
 
 EXAMPLES = """Train an agent; progress is shown, and everything is kept in a run folder.
 
-The same command again, or `foresight train --out RUN` alone, goes on where the run stopped. Settings that are not
+The same command again, or `foresight train --out RUN` alone, resumes the run where it stopped. Settings that are not
 given come from the preset, or from the run that is resumed.
 
 examples:
   foresight train sokoban --preset quick --out runs/quick
   foresight train sokoban --net drc --depth 3 --ticks 3 --levels unfiltered-train --steps 2e7 --seeds 3 --out runs/drc
+  foresight train sokoban --levels unfiltered-train --eval-levels unfiltered-valid --eval-every 1e6 --out runs/drc
   foresight train gridworld --net vin --steps 1e7
   foresight train atari --env game=breakout --steps 5e7 --out runs/breakout
   foresight train mypackage.envs:Corridor --net mypackage.nets:Tiny --out runs/corridor
   foresight train --out runs/drc
+  foresight train --out runs/drc --steps 1e8
+  foresight train --resume-from drc.run --out runs/drc
   foresight train --config runs/drc/config.json --seed 3 --out runs/again"""
 
 
@@ -48,12 +52,14 @@ class RunOptions:
     """the settings that hold where no flag says otherwise; `default` where none is named"""
     config: Path | None = None
     """take those settings from the config.json of another run"""
+    resume_from: Path | None = None
+    """take up a run that `foresight export` wrote into this file, in a new folder; all episodes begin anew"""
     from_weights: str | None = None
     """start from the weights of this run folder, checkpoint, file or shipped agent"""
     save_every: float = 600.0
     """seconds between two checkpoints"""
     keep: int = 3
-    """checkpoints that are kept, beside the best one"""
+    """checkpoints that are kept, beside the best one and those of --checkpoint-at"""
     tensorboard: FlagCreatePairsOff[bool] = False
     """write event files for TensorBoard as well"""
     wandb: FlagCreatePairsOff[bool] = False
@@ -64,6 +70,10 @@ class RunOptions:
     def __post_init__(self) -> None:
         if self.preset and self.config:
             raise ForesightError("--preset and --config both say where settings come from: give one of them")
+        if self.resume_from and (self.preset or self.config or self.from_weights):
+            raise ForesightError("--resume-from brings its own settings and weights: give no other source of them")
+        if self.resume_from and not self.out:
+            raise ForesightError("--resume-from needs --out: the folder in which the run is taken up")
         if self.keep < 1:
             raise ForesightError(f"--keep must be at least 1, not {self.keep}")
         if not self.save_every > 0:
@@ -84,6 +94,7 @@ class Train:
 
     settings: Settings
     run: RunOptions = field(default_factory=RunOptions)
+    tracking: TrackSettings = field(default_factory=TrackSettings)
     devices: DeviceSettings = field(default_factory=DeviceSettings)
 
 
@@ -91,7 +102,7 @@ def main(arguments: list[str]) -> int:
     """Train, and exit with 0 when done, 130 or 143 when a signal stopped it."""
     refuse_a_run_in_use(arguments)
     options = parse(arguments)
-    return run(options.settings, options.run, options.devices, is_dtype_free(arguments))
+    return run(options.settings, options.run, options.tracking, options.devices, is_dtype_free(arguments))
 
 
 def as_config(settings: Settings) -> RunConfig:
@@ -114,7 +125,8 @@ def refuse_a_run_in_use(arguments: list[str]) -> None:
 def parse(arguments: list[str]) -> Train:
     """The settings of a run: flags, over the settings they start from."""
     defaults = starting_point(arguments)
-    options = parse_options(Train, arguments, "foresight train", EXAMPLES, Train(Settings(**vars(defaults))))
+    default = Train(Settings(**vars(defaults)), tracking=tracked_before(arguments))
+    options = parse_options(Train, arguments, "foresight train", EXAMPLES, default)
     settings = options.settings
     if settings.domain != defaults.domain and arguments[0] != settings.domain:
         raise ForesightError(f"give the domain first: foresight train {settings.domain} ...")
@@ -128,7 +140,7 @@ def starting_point(arguments: list[str]) -> RunConfig:
 
     They must be known before the flags can be read, so what they depend on is looked up first.
     """
-    stored, out, name = (said(arguments, flag) for flag in ("--config", "--out", "--preset"))
+    stored, out, name, moved = (said(arguments, flag) for flag in ("--config", "--out", "--preset", "--resume-from"))
     domain = arguments[0] if arguments and not arguments[0].startswith("-") else None
     if not {"-h", "--help"} & set(arguments):
         if stored:
@@ -138,7 +150,17 @@ def starting_point(arguments: list[str]) -> RunConfig:
             if domain not in (None, settings.domain):
                 raise ForesightError(f"{out} holds a run of {settings.domain}: choose another --out for {domain}")
             return settings
+        if moved:
+            from foresight.runs.portable import read_portable
+
+            return read_portable(Path(moved))[1]
     return preset(name or "default", domain, said(arguments, "--net"))
+
+
+def tracked_before(arguments: list[str]) -> TrackSettings:
+    """How the run that is resumed was evaluated along the way, and which checkpoints were kept for good."""
+    out = said(arguments, "--out")
+    return read_tracking(Path(out)) if out and not {"-h", "--help"} & set(arguments) else TrackSettings()
 
 
 def said(arguments: list[str], flag: str) -> str | None:
@@ -161,12 +183,18 @@ def stored_settings(path: Path) -> RunConfig:
 
 def is_dtype_free(arguments: list[str]) -> bool:
     """True for a new run that was not told what to compute in."""
-    stored, out = said(arguments, "--config"), said(arguments, "--out")
+    stored, out = said(arguments, "--config") or said(arguments, "--resume-from"), said(arguments, "--out")
     has_begun = out and not said(arguments, "--preset") and (Path(out) / "config.json").exists()
     return not (said(arguments, "--dtype") or stored or has_begun)
 
 
-def run(settings: RunConfig, options: RunOptions, devices: DeviceSettings, is_dtype_free: bool = False) -> int:
+def run(
+    settings: RunConfig,
+    options: RunOptions,
+    tracking: TrackSettings,
+    devices: DeviceSettings,
+    is_dtype_free: bool = False,
+) -> int:
     """Train in the run folder with progress shown, and say how it ended."""
     if devices.coordinator and not options.out:
         raise ForesightError("--coordinator needs --out: all processes must name the same run folder")
@@ -184,6 +212,10 @@ def run(settings: RunConfig, options: RunOptions, devices: DeviceSettings, is_dt
         settings = for_this_device(settings)
     folder = options.out or default_folder(settings)
     has_begun = (folder / "checkpoints").is_dir()
+    if options.resume_from and not has_begun and is_writer():
+        from foresight.runs.portable import import_run
+
+        import_run(options.resume_from, folder)
     if options.from_weights and has_begun:
         say_on_stderr(f"{folder} has begun: it resumes from its own checkpoint, not from {options.from_weights}")
     weights = start_from(options.from_weights, settings) if options.from_weights and not has_begun else None
@@ -203,6 +235,7 @@ def run(settings: RunConfig, options: RunOptions, devices: DeviceSettings, is_dt
             say=lambda text: say_on_stderr(with_flags(text)),
             start_from=weights or (lambda state: state),
             devices=devices,
+            tracking=tracking,
         )
     if is_writer():
         say_on_stderr(outcome.message)

@@ -25,7 +25,7 @@ from foresight.nets import KINDS
 from foresight.runs.build import build_env
 from foresight.runs.config import NetSettings, RunConfig
 from foresight.runs.presets import default
-from foresight.runs.train import program
+from foresight.runs.program import program
 
 PATHS = ("cuda", "xla")
 DRC = "drc"

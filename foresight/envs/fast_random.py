@@ -5,11 +5,11 @@ import jax.numpy as jnp
 from jax import Array
 
 
-def hash_key(key: Array) -> Array:
-    """One random word, uint32 [], from a key."""
+def hash_key(key: Array, salt: int = 0) -> Array:
+    """One random word, uint32 [], from a key; with another salt another word."""
     # In place of jax.random.bits where a draw is made at every step of every lane: there, threefry would take
     # longer than all the rest of a Sokoban step.
-    hashed = jnp.zeros((), jnp.uint32)
+    hashed = jnp.full((), salt, jnp.uint32)
     for word in jnp.unstack(jax.random.key_data(key)):
         hashed = mix(hashed ^ word)
     return hashed

@@ -23,7 +23,8 @@ def polynomial(settings: LearnSettings) -> optax.Schedule:
     held = round(settings.anneal_hold * steps)
     first, last = settings.learning_rate, settings.final_learning_rate
     falling = optax.polynomial_schedule(first, last, settings.anneal_power, max(1, steps - held), transition_begin=held)
-    return lambda count: jnp.clip(falling(count), min(first, last), max(first, last))  # rounding may go beyond the end
+    offset, low, high = settings.schedule_offset, min(first, last), max(first, last)
+    return lambda count: jnp.clip(falling(count + offset), low, high)  # rounding may go beyond the end
 
 
 def adam(settings: LearnSettings, learning_rate: optax.Schedule) -> optax.GradientTransformation:

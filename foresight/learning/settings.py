@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from foresight.errors import ForesightError
 
@@ -124,3 +124,12 @@ class LearnSettings:
     def gradient_steps_per_iteration(self) -> int:
         """How many minibatches an iteration is learned in."""
         return self.num_envs // self.minibatch
+
+    @property
+    def schedule_offset(self) -> int:
+        """What to add to the gradient steps taken to know where the schedules are; phases of a run have one."""
+        return 0
+
+    def gradient_steps_at(self, iterations: Any) -> Any:
+        """How many gradient steps have been taken after so many iterations, an int or an array."""
+        return iterations * self.gradient_steps_per_iteration

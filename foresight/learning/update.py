@@ -45,7 +45,8 @@ def left_after(settings: LearnSettings, gradient_steps: Array) -> Array:
     steps = annealing_steps(settings)
     if steps is None:
         return jnp.ones(())
-    return settings.regularisation_decay ** jnp.minimum(1.0, gradient_steps / steps)
+    done = (gradient_steps + settings.schedule_offset) / steps
+    return settings.regularisation_decay ** jnp.minimum(1.0, done)
 
 
 def init_optimiser(settings: LearnSettings, net: Net) -> optax.OptState:
@@ -107,7 +108,7 @@ def unguarded_iteration(env: Env, settings: LearnSettings, state: TrainState) ->
         learn, (state.net, state.optimiser), minibatches(played, settings)
     )
     state = TrainState(net, optimiser_state, acting, key, state.iterations + 1)
-    rate = learning_rate(settings)(state.iterations * settings.gradient_steps_per_iteration)
+    rate = learning_rate(settings)(settings.gradient_steps_at(state.iterations))
     means = jax.tree.map(jnp.mean, (losses, parts, norms))
     return state, Metrics(tally, *means, jnp.asarray(rate, jnp.float32), skipped=jnp.zeros(()))
 

@@ -15,6 +15,7 @@ from foresight.errors import ForesightError
 from foresight.learning.actors import (
     ActorLearnerQueue,
     HostState,
+    actors,
     compile_gradient_step,
     init_host_training,
     learn,
@@ -24,10 +25,13 @@ from foresight.nets.net import Net
 from foresight.runs.build import build_host_env, build_net
 from foresight.runs.config import DeviceSettings, RunConfig
 from foresight.runs.devices import describe
+from foresight.runs.extend import extend_run
 from foresight.runs.loggers import OpenLogger
 from foresight.runs.loop import Outcome, say_on_stderr, train_loop
 from foresight.runs.metrics import Record
-from foresight.runs.train import iterations_done, to_records
+from foresight.runs.program import iterations_done
+from foresight.runs.tracking import TrackSettings
+from foresight.runs.train import kept_for, note_start, to_records
 from foresight.runs.writer import SaveOptions
 
 OF_EPISODES = ("score", "length")  # fields of a record that only episodes can tell
@@ -43,9 +47,10 @@ def run_host_training(
     say: Callable[[str], None] = say_on_stderr,
     start_from: Callable[[HostState], HostState] = lambda state: state,
     devices: DeviceSettings = DeviceSettings(),
+    tracking: TrackSettings = TrackSettings(),
     build: Callable[[RunConfig, HostEnv, Array], Net] = build_net,
 ) -> Outcome:
-    """Train what `config` says in `folder` on games of the host, going on where an earlier call stopped.
+    """Train what `config` says in `folder` on games of the host, resuming where an earlier call stopped.
 
     `make_env` makes a batch of `config.learn.minibatch` games, those of the config's domain where it is skipped.
     `config.learn.num_envs` games are played in all, by one actor thread for each minibatch of them.
@@ -53,12 +58,12 @@ def run_host_training(
     Weights, optimiser and counters are kept as in every run; one that is resumed begins new games. Actors play
     while the learner learns, so two runs with one seed are alike but not the same.
     """
-    refuse_what_the_host_cannot(config, devices)
+    reject_what_the_host_cannot(config, devices, tracking)
     make_env = make_env or partial(build_host_env, config, config.learn.minibatch, threads_of_an_actor(config))
     settings = config.schedule
     first = start_from(init_host_training(first_net(config, make_env, build), settings))
-    actors = f"{settings.gradient_steps_per_iteration} x {settings.minibatch}"
-    say(f"training on {describe(None)}, playing with {actors} games")
+    games = f"{settings.gradient_steps_per_iteration} x {settings.minibatch} games"
+    say(f"training on {describe(None)}, playing with {games}")
     gradient_step = compile_gradient_step(settings)
     with ExitStack() as stack:
         at_play: list[ActorLearnerQueue] = []
@@ -82,10 +87,14 @@ def run_host_training(
             to_records=partial(to_host_records, config),
             loggers=loggers,
             say=say,
+            steps_at=config.steps_at,
+            kept_for=partial(kept_for, tracking, config),
+            on_open=partial(note_start, tracking),
+            prepare=partial(extend_run, say=say),
         )
 
 
-def refuse_what_the_host_cannot(config: RunConfig, devices: DeviceSettings) -> None:
+def reject_what_the_host_cannot(config: RunConfig, devices: DeviceSettings, tracking: TrackSettings) -> None:
     """One agent learns in one process on one device, the first."""
     if config.seeds > 1:
         raise ForesightError(f"`seeds` {config.seeds}: games on the host train one agent at a time")
@@ -93,6 +102,10 @@ def refuse_what_the_host_cannot(config: RunConfig, devices: DeviceSettings) -> N
         raise ForesightError("`non_finite` skip: games on the host go on and cannot be taken back; use stop")
     if devices.coordinator is not None:
         raise ForesightError("`coordinator`: games on the host train in one process")
+    if config.phases:
+        raise ForesightError(f"{config.domain} is trained in one phase")
+    if tracking.evaluates:
+        raise ForesightError(f"{config.domain} is evaluated with `foresight evaluate`, not during training")
     if devices.devices > 1:
         raise ForesightError(f"`devices` {devices.devices}: what is played on the host is learned from on one device")
 

@@ -1,5 +1,6 @@
 """Trained agents: found, loaded, exported."""
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +19,7 @@ from foresight.evaluation.episode import Episode, play_episode
 from foresight.evaluation.solve import PlaySettings
 from foresight.learning.update import TrainState
 from foresight.levels import LevelError, LevelSet, open_set
+from foresight.levels.mixture import parse_mixture
 from foresight.levels.naming import find_set
 from foresight.levels.operations import pad_to, widen
 from foresight.nets.net import Net
@@ -25,7 +27,7 @@ from foresight.runs.build import build_any, net_shape
 from foresight.runs.cards import SHIPPED, SUFFIX, agent_files
 from foresight.runs.config import RunConfig, from_json
 from foresight.runs.loop import say_on_stderr
-from foresight.runs.weights import Weights, load_weights
+from foresight.runs.weights import Weights, checkpoint_at, load_weights
 from foresight.storage.arrays import Arrays, encode, fill, name_leaves, to_arrays
 from foresight.storage.files import write_whole
 
@@ -40,14 +42,10 @@ class Agent(NamedTuple):
     env: Env | HostEnv  # of the host where `config.is_on_host`: a single game, not begun
     config: RunConfig
     seed: int
-    step: int  # iterations trained
+    iteration: int  # iterations trained
+    steps: int  # environment steps trained
     source: Path
     levels: str | None = None  # the set of levels that `env` plays, in Sokoban
-
-    @property
-    def frames(self) -> int:
-        """Environment steps it was trained for."""
-        return self.step * self.config.learn.steps_per_iteration
 
     @property
     def default_max_steps(self) -> int:
@@ -90,10 +88,16 @@ def shipped_names() -> list[str]:
 
 
 def find_model(model: str | Path) -> Path:
-    """The run folder, checkpoint or file that `model` names; an agent's name where nothing has that path."""
+    """The run folder, checkpoint or file that `model` names; an agent's name where nothing has that path.
+
+    RUN@STEPS, such as runs/drc@1e6, is the first checkpoint of a run folder at or after so many steps.
+    """
     path, named = Path(model), agent_files()
     if path.exists():
         return path
+    folder, _, steps = str(model).rpartition("@")
+    if folder and re.fullmatch(r"[0-9.]+(e[0-9]{1,2})?", steps) and Path(folder).is_dir():
+        return checkpoint_at(Path(folder), float(steps))
     if str(model) in named:
         return named[str(model)]
     meant = did_you_mean(str(model), named)
@@ -133,7 +137,8 @@ def usual_levels(path: Path, config: RunConfig) -> str:
     """The levels an agent was trained on; for a shipped agent whose are not on this machine, the built-in test set."""
     trained_on = config.env.levels
     try:
-        find_set(trained_on)
+        for part in parse_mixture(trained_on):
+            find_set(part.name)
     except LevelError:
         if path.parent != SHIPPED:
             raise
@@ -186,7 +191,7 @@ def agent_of_seed(weights: Weights, config: RunConfig, env: Env | HostEnv, index
     if config.seeds > 1:
         arrays = {name: np.asarray(array[index], order="C") for name, array in arrays.items()}
     net = fill(net_shape(for_this_device(config), env), arrays, weights.source)
-    return Agent(net, env, config, config.seed + index, weights.step, weights.source)
+    return Agent(net, env, config, config.seed + index, weights.iteration, weights.steps, weights.source)
 
 
 def in_float32(arrays: Arrays) -> Arrays:
@@ -204,7 +209,7 @@ def export_agent(agent: Agent, path: Path, stored_as: np.typing.DTypeLike = np.f
     """Write one agent as a file of its own, which `load_agents` reads; in bfloat16 it is half as large."""
     config = agent.config.as_json() | {"seed": agent.seed, "seeds": 1}
     arrays = {name: array.astype(stored_as) for name, array in to_arrays(agent.net).items()}
-    write_whole(path, encode(arrays, {"config": config, "step": agent.step}))
+    write_whole(path, encode(arrays, {"config": config, "iteration": agent.iteration, "steps": agent.steps}))
 
 
 def start_from(model: str | Path, config: RunConfig) -> Callable[[TrainState], TrainState]:

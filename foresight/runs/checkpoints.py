@@ -1,16 +1,15 @@
 """Checkpoints: written whole, checked against their digests before anything in them is used.
 
-`checkpoints/<step>/` holds `weights.safetensors`, `state.safetensors` and `manifest.json`, which has the SHA-256 of
-both files, of every array in them, and of itself.
+`checkpoints/<iteration>/` holds `weights.safetensors`, `state.safetensors` and `manifest.json`, which has the SHA-256
+of both files, of every array in them, and of itself.
 """
 
 import hashlib
 import json
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from types import NoneType
 from typing import Any, NamedTuple
 
 from foresight.errors import ForesightError
@@ -27,9 +26,10 @@ from foresight.storage.arrays import (
 )
 from foresight.storage.files import read_at_most, remove_whole_folder, rename
 
-FORMAT = 1
+FORMAT = 2
 WEIGHTS, STATE, MANIFEST = "weights.safetensors", "state.safetensors", "manifest.json"
 MANIFEST_LIMIT = 16 * 2**20
+EMPTY_SHA256 = hashlib.sha256().hexdigest()
 ATTEMPTS = 20  # looks at a folder whose owner writes and prunes in it
 
 
@@ -38,14 +38,24 @@ class Damaged(ForesightError):
 
 
 @dataclass(frozen=True)
-class Manifest:
+class Moment:
+    """When a checkpoint was written, how good it was, and how much had been logged."""
+
+    iteration: int  # iterations done
+    steps: int  # environment steps done, of each seed
+    score: float | None = None  # the value by which the best one is kept
+    scored_by: str | None = None  # what the score is: the best is looked for among those with the newest one's
+    kept: str | None = None  # why it is never pruned, if it is not
+    metrics_bytes: int = 0  # length of metrics.jsonl
+    metrics_sha256: str = EMPTY_SHA256  # of so many bytes of it
+
+
+@dataclass(frozen=True)
+class Manifest(Moment):
     """What a checkpoint says about itself."""
 
-    run: str  # the id of the run that made it
-    step: int  # iterations done
-    score: float | None  # the value by which the best one is kept
-    metrics_bytes: int  # length of metrics.jsonl at that moment
-    files: dict[str, Any]  # by name: bytes, sha256, arrays (sha256 by name)
+    run: str = ""  # the id of the run that wrote it
+    files: dict[str, Any] = field(default_factory=dict)  # by name: bytes, sha256, arrays (sha256 by name)
     format: int = FORMAT
 
     @property
@@ -63,15 +73,16 @@ class Checkpoint(NamedTuple):
 
 
 def encode_checkpoint(
-    state: Any, weights: Any, config: Mapping[str, Any], run: str, step: int, score: float | None, metrics_bytes: int
+    state: Any, weights: Any, config: Mapping[str, Any], run: str, moment: Moment
 ) -> tuple[Manifest, dict[str, bytes]]:
     """The manifest and the files of a checkpoint of `state`, the manifest's file last."""
     trees, files, contents = {WEIGHTS: weights, STATE: state}, {}, {}
+    about = {"config": config, "run": run, "iteration": moment.iteration, "steps": moment.steps}
     for name, tree in trees.items():
         arrays = to_arrays(tree)
-        contents[name] = encode(arrays, {"config": config, "run": run, "step": step, "keys": key_kinds(tree)})
+        contents[name] = encode(arrays, about | {"keys": key_kinds(tree)})
         files[name] = {"bytes": len(contents[name]), "sha256": sha256(contents[name]), "arrays": digests(arrays)}
-    manifest = Manifest(run, step, score, metrics_bytes, files)
+    manifest = Manifest(**asdict(moment), run=run, files=files)
     return manifest, contents | {MANIFEST: format_manifest(manifest)}
 
 
@@ -99,16 +110,13 @@ def parse_manifest(content: bytes, source: Path) -> Manifest:
 
 def is_well_formed(manifest: Manifest) -> bool:
     """True if every field has its type; a stranger's manifest may have a good digest and still be nonsense."""
-    return (
-        isinstance(manifest.run, str)
-        and isinstance(manifest.score, (float, NoneType))
-        and all(isinstance(number, int) for number in (manifest.step, manifest.metrics_bytes))
-        and all(
-            isinstance(manifest.files[name]["bytes"], int)
-            and isinstance(manifest.files[name]["sha256"], str)
-            and isinstance(manifest.files[name]["arrays"], dict)
-            for name in (WEIGHTS, STATE)
-        )
+    kinds = {"run": str, "metrics_sha256": str, "iteration": int, "steps": int, "metrics_bytes": int}
+    kinds |= {"score": float | None, "scored_by": str | None, "kept": str | None}
+    return all(isinstance(getattr(manifest, name), kind) for name, kind in kinds.items()) and all(
+        isinstance(manifest.files[name]["bytes"], int)
+        and isinstance(manifest.files[name]["sha256"], str)
+        and isinstance(manifest.files[name]["arrays"], dict)
+        for name in (WEIGHTS, STATE)
     )
 
 
@@ -153,8 +161,8 @@ def sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def steps_in(folder: Path) -> list[int]:
-    """The steps that have a checkpoint folder in `folder`, newest first; whether they are good is not known yet."""
+def iterations_in(folder: Path) -> list[int]:
+    """The iterations that have a checkpoint folder in `folder`, newest first; whether they are good is not known."""
     names = [entry.name for entry in folder.iterdir()] if folder.is_dir() else []
     return sorted((int(name) for name in names if re.fullmatch(r"0|[1-9][0-9]{0,17}", name)), reverse=True)
 
@@ -165,11 +173,11 @@ def newest_good(
     """The newest checkpoint in `folder` that is verified and passes `check`, and why newer ones were rejected."""
     for _ in range(ATTEMPTS):
         rejected = []
-        for step in steps_in(folder):
+        for iteration in iterations_in(folder):
             try:
-                return read_step(folder, step, check, names), rejected
+                return read_iteration(folder, iteration, check, names), rejected
             except Damaged as error:
-                if not (folder / str(step)).exists():
+                if not (folder / str(iteration)).exists():
                     break  # its owner has pruned it while we were reading, so there is a newer one: look again
                 rejected.append(error)
         else:
@@ -177,11 +185,15 @@ def newest_good(
     return None, rejected
 
 
-def read_step(folder: Path, step: int, check: Callable[[Checkpoint], None], names: tuple[str, ...]) -> Checkpoint:
-    """The checkpoint of a step, if it is what its name says and passes `check`."""
-    checkpoint = read_checkpoint(folder / str(step), names)
-    if checkpoint.manifest.step != step:
-        raise Damaged(f"{folder / str(step)} is misnamed: its manifest says step {checkpoint.manifest.step}")
+def read_iteration(
+    folder: Path, iteration: int, check: Callable[[Checkpoint], None], names: tuple[str, ...]
+) -> Checkpoint:
+    """The checkpoint of an iteration, if it is what its name says and passes `check`."""
+    checkpoint = read_checkpoint(folder / str(iteration), names)
+    if checkpoint.manifest.iteration != iteration:
+        raise Damaged(
+            f"{folder / str(iteration)} is misnamed: its manifest says iteration {checkpoint.manifest.iteration}"
+        )
     check(checkpoint)
     return checkpoint
 
@@ -197,26 +209,36 @@ def fill_state(template: Any, checkpoint: Checkpoint) -> Any:
     return state
 
 
-def prune(folder: Path, keep: int) -> None:
-    """Remove all but the newest `keep` checkpoints in `folder` and the one with the highest score."""
-    steps = steps_in(folder)
-    best = best_step(folder)
-    for step in steps[keep:]:
-        if step != best:
-            remove_whole_folder(folder / str(step))
-
-
-def best_step(folder: Path) -> int | None:
-    """The step with the highest score (the newest of equals), by the manifests that can be read; None without any."""
-    scores = []
-    for step in steps_in(folder):
+def manifests_in(folder: Path) -> list[Manifest]:
+    """The manifests in `folder` that can be read, newest first; what they promise is not verified."""
+    manifests = []
+    for iteration in iterations_in(folder):
         try:
-            manifest = parse_manifest(read_part(folder / str(step) / MANIFEST, MANIFEST_LIMIT), folder)
+            manifests.append(parse_manifest(read_part(folder / str(iteration) / MANIFEST, MANIFEST_LIMIT), folder))
         except Damaged:
             continue
-        if manifest.score is not None:
-            scores.append((manifest.score, step))
-    return max(scores)[1] if scores else None
+    return manifests
+
+
+def prune(folder: Path, keep: int) -> None:
+    """Remove all but the newest `keep` checkpoints in `folder`, the best one, and those that are kept for good."""
+    manifests = manifests_in(folder)
+    spared = {manifest.iteration for manifest in manifests if manifest.kept} | {best_of(manifests)}
+    for iteration in iterations_in(folder)[keep:]:
+        if iteration not in spared:
+            remove_whole_folder(folder / str(iteration))
+
+
+def best_iteration(folder: Path) -> int | None:
+    """The iteration of the checkpoint with the highest score; None where none has one."""
+    return best_of(manifests_in(folder))
+
+
+def best_of(manifests: Sequence[Manifest]) -> int | None:
+    """The iteration with the highest score (the newest of equals), of those scored as the newest scored one is."""
+    scored = sorted((each for each in manifests if each.score is not None), key=lambda each: each.iteration)
+    alike = [(each.score, each.iteration) for each in scored if each.scored_by == scored[-1].scored_by]
+    return max(alike)[1] if alike else None
 
 
 def set_aside(folder: Path) -> None:

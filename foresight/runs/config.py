@@ -12,6 +12,7 @@ from foresight.envs import facts
 from foresight.errors import ForesightError
 from foresight.learning.settings import LearnSettings
 from foresight.plugins import short_name
+from foresight.runs.phases import Phase, plan_phases
 
 PRINTED = {"resnet": "ResNet", "atreec": "ATreeC"}  # the others are abbreviations, in capitals
 
@@ -21,7 +22,7 @@ class EnvSettings:
     """The domain as it is trained on."""
 
     levels: str = "builtin/train"
-    """the set of levels to train on (sokoban)"""
+    """the levels to train on (sokoban): a set, or several by their shares as unfiltered-train:0.5,medium-train:0.5"""
     max_episode_steps: tuple[int, int] = (30, 120)
     """each training episode draws its step limit from this range; evaluation has its own"""
     env: tuple[str, ...] = ()
@@ -80,6 +81,9 @@ class RunConfig:
     """how many independent agents to train in one program"""
     iterations_per_call: int = 20
     """iterations between two looks by the host: records are written and checkpoints may be"""
+    phases: tuple[str, ...] = ()
+    """stretches with other settings, such as `until=5e7` `until=2e8 minibatch=128 learning_rate=1e-3`
+    `levels=medium-train`; each keeps what the one before it changed"""
     env: EnvSettings = field(default_factory=EnvSettings)
     net: NetSettings = field(default_factory=NetSettings)
     learn: LearnSettings = field(default_factory=LearnSettings)
@@ -92,6 +96,7 @@ class RunConfig:
                 raise ForesightError(f"`{name}` must be at least 1, not {getattr(self, name)}")
         if not 0 <= self.seed <= 2**31 - self.seeds:
             raise ForesightError(f"`seed` must be at least 0, and all seeds below 2^31, not {self.seed}")
+        _ = self.plan  # phases that are none are rejected here
 
     @property
     def is_on_host(self) -> bool:
@@ -111,20 +116,34 @@ class RunConfig:
     @property
     def iterations(self) -> int:
         """How many iterations of play and learning the steps come to, in whole calls."""
-        chunks = -(-self.steps // (self.learn.steps_per_iteration * self.iterations_per_call))
-        return int(chunks) * self.iterations_per_call
+        return self.plan[-1].end
+
+    @property
+    def plan(self) -> tuple[Phase, ...]:
+        """The phases of the run, one where none are asked for; their learning settings have the run's length."""
+        return plan_phases(self.phases, self.learn, self.steps, self.iterations_per_call)
+
+    def phase_at(self, iterations: int) -> Phase:
+        """The phase that a state after so many iterations is of."""
+        return next(phase for phase in self.plan if iterations <= phase.end or phase is self.plan[-1])
 
     @property
     def schedule(self) -> LearnSettings:
-        """The learning settings with the length of the run filled in."""
-        if self.learn.anneal_steps is not None:
-            return self.learn
-        return dataclasses.replace(self.learn, anneal_steps=float(self.whole_steps))
+        """The learning settings of the first phase, with the length of the run filled in."""
+        return self.plan[0].settings
 
     @property
     def whole_steps(self) -> int:
         """Environment steps that are really taken: `steps`, and what a last call has beyond them."""
-        return self.iterations * self.learn.steps_per_iteration
+        return self.steps_at(self.iterations)
+
+    def steps_at(self, iterations: int) -> int:
+        """Environment steps that so many iterations come to."""
+        return self.phase_at(iterations).steps_at(iterations)
+
+    def gradient_steps_at(self, iterations: int) -> int:
+        """Gradient steps that so many iterations come to."""
+        return self.phase_at(iterations).settings.gradient_steps_at(iterations)
 
     def as_json(self) -> dict[str, Any]:
         """Plain values, as the run folder stores them."""

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -48,6 +48,25 @@ def evaluate(
         record, settings.think, time.perf_counter() - begun
     )
     return Evaluation(summary, record)
+
+
+def entry(agent: Agent, settings: PlaySettings, seed: int, evaluation: Evaluation) -> dict[str, Any]:
+    """An evaluation in plain values: who played what, and how well."""
+    return about(agent, settings, seed) | {"seed": agent.seed} | evaluation.summary.as_json()
+
+
+def about(agent: Agent, settings: PlaySettings, seed: int) -> dict[str, Any]:
+    """What is played by whom, in plain values."""
+    return {
+        "model": str(agent.source),
+        "domain": agent.config.domain,
+        "set": agent.levels,
+        "iteration": agent.iteration,
+        "trained_steps": agent.steps,
+        "max_steps": settings.max_steps,
+        "greedy": settings.greedy,
+        "play_seed": seed,
+    }
 
 
 def evaluate_episodes(

@@ -9,12 +9,21 @@ from typing import Any, NamedTuple
 
 from foresight import __version__
 from foresight.errors import ForesightError
-from foresight.runs.checkpoints import FORMAT, Checkpoint, Damaged, newest_good, set_aside, steps_in
+from foresight.runs.checkpoints import (
+    FORMAT,
+    WEIGHTS,
+    Checkpoint,
+    Damaged,
+    iterations_in,
+    newest_good,
+    set_aside,
+    sha256,
+)
 from foresight.runs.config import RunConfig
-from foresight.runs.lock import own
+from foresight.runs.lock import Lock, own
 from foresight.runs.multihost import is_writer, wait_for_all
 from foresight.storage.arrays import parse_json
-from foresight.storage.files import discard_leftovers, make_folder, read_at_most, write_whole
+from foresight.storage.files import discard_leftovers, make_folder, read_at_most, reading, write_whole
 
 Say = Callable[[str], None]
 
@@ -27,10 +36,12 @@ class Run(NamedTuple):
     folder: Path
     id: str
     config: dict[str, Any]
+    history: tuple[dict[str, Any], ...] = ()  # what happened to it beside training: extended, imported
+    lock: Lock | None = None  # in the process that owns it
 
     @property
     def checkpoints(self) -> Path:
-        """Where checkpoints are, one folder a step."""
+        """Where checkpoints are, one folder an iteration."""
         return self.folder / "checkpoints"
 
     @property
@@ -51,11 +62,36 @@ def read_run(place: Path) -> Run:
         raise ForesightError(f"{path} is damaged or not from foresight: it has no 'run' and 'config'")
     if stored.get("format") != FORMAT:
         raise ForesightError(f"{path} has format {stored.get('format')}; this version reads format {FORMAT}")
-    return Run(path.parent, str(stored["run"]), stored["config"])
+    if stored.pop("sha256", None) != digest_of(stored):
+        raise ForesightError(f"{path} was changed after it was written: {what_changed(path.parent, stored['config'])}")
+    return Run(path.parent, str(stored["run"]), stored["config"], tuple(stored["history"]))
+
+
+def what_changed(folder: Path, config: dict[str, Any]) -> str:
+    """Which setting differs from those that the newest checkpoint was written with."""
+    checkpoint, _ = newest_good(folder / "checkpoints", lambda checkpoint: None, (WEIGHTS,))
+    there = checkpoint.contents[WEIGHTS].metadata["config"] if checkpoint else config
+    different = difference(config, there)
+    if different is None:
+        return "it does not match its digest"
+    name, here, there = different
+    return f"'{name}' is {here} in it and {there} in {checkpoint.folder}, with which the run was trained"
+
+
+def format_run(run: Run) -> bytes:
+    """The content of config.json, with a digest of itself."""
+    stored = {"format": FORMAT, "foresight": __version__, "run": run.id, "config": run.config}
+    stored |= {"history": list(run.history)}
+    return json.dumps(stored | {"sha256": digest_of(stored)}, indent=1).encode() + b"\n"
+
+
+def digest_of(stored: dict[str, Any]) -> str:
+    """SHA-256 of settings, whatever their order and spacing."""
+    return sha256(json.dumps(stored, sort_keys=True).encode())
 
 
 def open_run(folder: Path, config: Mapping[str, Any]) -> Run:
-    """The run in `folder`, made if it is new; rejected if it has other settings. For the folder's one owner."""
+    """The run in `folder`, created if it is new; rejected if it has other settings. For the folder's one owner."""
     discard_leftovers(folder)
     discard_leftovers(folder / "checkpoints")
     wanted = json.loads(json.dumps(config, allow_nan=False))  # as it will be read: tuples are lists
@@ -65,19 +101,21 @@ def open_run(folder: Path, config: Mapping[str, Any]) -> Run:
         make_folder(run.checkpoints)
         return run
     run = Run(folder, secrets.token_hex(4), wanted)
-    stored = {"format": FORMAT, "foresight": __version__, "run": run.id, "config": wanted}
-    write_whole(folder / "config.json", json.dumps(stored, indent=1).encode() + b"\n")
+    write_whole(folder / "config.json", format_run(run))
     make_folder(run.checkpoints)
     return run
 
 
 @contextmanager
-def open_together(folder: Path, config: Mapping[str, Any]) -> Iterator[Run]:
-    """Own and open a run in the process that writes; in others, wait for it and read."""
+def open_together(
+    folder: Path, config: Mapping[str, Any], prepare: Callable[[Path, Mapping[str, Any]], None] = lambda *_: None
+) -> Iterator[Run]:
+    """Own, `prepare` and open a run in the process that writes; in others, wait for it and read."""
     if is_writer():
         reject_strangers(folder)
-        with own(folder):
-            run = open_run(folder, config)
+        with own(folder) as lock:
+            prepare(folder, json.loads(json.dumps(config)))
+            run = open_run(folder, config)._replace(lock=lock)
             wait_for_all("the run is open")
             yield run
     else:
@@ -109,14 +147,22 @@ def check_same_settings(run: Run, wanted: dict[str, Any]) -> None:
     A setting that the run does not know, because it was begun before there was one, has its default there: a new
     setting's default is to mean what was done before.
     """
-    here, default = flatten(wanted), flatten(RunConfig().as_json())
-    there = {name: default[name] for name in here if name in default} | flatten(run.config)
-    for name in [*there, *here]:
-        if there.get(name) != here.get(name):
-            raise ForesightError(
-                f"{run.folder} holds a run with other settings: '{name}' is {there.get(name, 'absent')} there and "
-                f"{here.get(name, 'absent')} here; give the same settings, or another folder"
-            )
+    default = RunConfig().as_json()
+    known = {name: value for name, value in flatten(default).items() if name in flatten(wanted)}
+    different = difference(known | flatten(run.config), wanted)
+    if different:
+        name, there, here = different
+        raise ForesightError(
+            f"{run.folder} holds a run with other settings: '{name}' is {there} there and {here} here; "
+            "give the same settings, or another folder"
+        )
+
+
+def difference(some: dict[str, Any], others: dict[str, Any]) -> tuple[str, Any, Any] | None:
+    """The first setting in which two configurations differ, by its dotted name, with both values."""
+    one, other = flatten(some), flatten(others)
+    names = (name for name in [*one, *other] if one.get(name) != other.get(name))
+    return next(((name, one.get(name, "absent"), other.get(name, "absent")) for name in names), None)
 
 
 def flatten(config: Any, prefix: str = "") -> dict[str, Any]:
@@ -127,27 +173,52 @@ def flatten(config: Any, prefix: str = "") -> dict[str, Any]:
     return {name: value for part in inner for name, value in part.items()}
 
 
+def check_belongs(run: Run, checkpoint: Checkpoint) -> None:
+    """Reject a checkpoint of another run or of other settings."""
+    if checkpoint.manifest.run != run.id:
+        raise Damaged(
+            f"{checkpoint.folder} is foreign: it belongs to run {checkpoint.manifest.run}, this is run {run.id}"
+        )
+    header = next(iter(checkpoint.contents.values())).metadata["config"]
+    for event in run.history:
+        if "extended" in event and header.get("steps") == event["extended"]["from_steps"]:
+            if checkpoint.manifest.iteration > event["extended"]["iteration"]:
+                raise Damaged(f"{checkpoint.folder} is of the run as it was before it was extended")
+            header = header | {"steps": run.config["steps"]}
+    different = difference(run.config, header)
+    if different:
+        name, here, there = different
+        raise ForesightError(
+            f"{run.folder / 'config.json'} and {checkpoint.folder} disagree: '{name}' is {here} in the one and "
+            f"{there} in the other"
+        )
+
+
 def last_checkpoint(run: Run, say: Say) -> Checkpoint | None:
     """The newest good checkpoint; None only for a run that never got to its first one. Damaged ones are set aside."""
-    length = run.metrics.stat().st_size if run.metrics.exists() else 0
+    metrics = reading(run.metrics) if run.metrics.exists() else b""
 
     def check(checkpoint: Checkpoint) -> None:
-        manifest = checkpoint.manifest
-        if manifest.run != run.id:
-            raise Damaged(f"{checkpoint.folder} is foreign: it belongs to run {manifest.run}, this is run {run.id}")
-        if manifest.metrics_bytes > length:
-            raise Damaged(
-                f"{run.metrics} is damaged: {length} bytes, {checkpoint.folder} was made at {manifest.metrics_bytes}"
-            )
+        check_belongs(run, checkpoint)
+        check_metrics(run, checkpoint, metrics)
 
     checkpoint, rejected = newest_good(run.checkpoints, check)
-    if checkpoint is None and (rejected or length):
+    if checkpoint is None and (rejected or metrics):
         why = "; ".join(map(str, rejected)) or f"{run.metrics} has records but {run.checkpoints} is empty"
         hint = "; the weights of a checkpoint can begin another run: `from_weights`" if rejected else ""
         raise ForesightError(f"{run.folder} has no checkpoint to resume from: {why}{hint}")
     for error in rejected:
         say(f"{error}; resuming from {checkpoint.folder}")
-    for step in steps_in(run.checkpoints) if checkpoint else []:
-        if step > checkpoint.manifest.step:
-            set_aside(run.checkpoints / str(step))
+    for iteration in iterations_in(run.checkpoints) if checkpoint else []:
+        if iteration > checkpoint.manifest.iteration:
+            set_aside(run.checkpoints / str(iteration))
     return checkpoint
+
+
+def check_metrics(run: Run, checkpoint: Checkpoint, metrics: bytes) -> None:
+    """Reject a checkpoint that was written when metrics.jsonl held something else."""
+    size = checkpoint.manifest.metrics_bytes
+    if size > len(metrics):
+        raise Damaged(f"{run.metrics} is damaged: {len(metrics)} bytes, {checkpoint.folder} was written at {size}")
+    if sha256(metrics[:size]) != checkpoint.manifest.metrics_sha256:
+        raise Damaged(f"{run.metrics} is damaged: its first {size} bytes are not those that {checkpoint.folder} knows")

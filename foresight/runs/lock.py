@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 from foresight.errors import ForesightError
 from foresight.storage.files import cannot
@@ -15,9 +16,32 @@ from foresight.storage.files import cannot
 ATTEMPTS, PAUSE = 3, 0.02  # seconds: somebody may be looking, in `check_free`, when we come
 
 
+class Lock(NamedTuple):
+    """A lock that this process holds."""
+
+    path: Path
+    descriptor: int
+
+    def check(self) -> None:
+        """Stop a process whose lock file was removed or replaced: another one may own the folder by now."""
+        try:
+            here, held = self.path.stat(), os.fstat(self.descriptor)
+            if os.path.samestat(here, held):
+                return
+            why = "is not the file that this process locked"
+        except FileNotFoundError:
+            why = "is gone"
+        except OSError as error:
+            raise cannot("look at", self.path, error) from error
+        raise ForesightError(
+            f"{self.path} {why}: another process may own {self.path.parent} now, so this one stops and writes nothing "
+            "more; the newest checkpoint is good, and the same command resumes from it"
+        )
+
+
 @contextmanager
-def own(folder: Path) -> Iterator[None]:
-    """Hold `folder`, making it if needed; rejected at once, with the owner named, while another process does."""
+def own(folder: Path) -> Iterator[Lock]:
+    """Hold `folder`, creating it if needed; rejected at once, with the owner named, while another process does."""
     path = folder / "lock"
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -26,7 +50,7 @@ def own(folder: Path) -> Iterator[None]:
         raise cannot("write", path, error) from error
     try:
         take(path, descriptor)
-        yield
+        yield Lock(path, descriptor)
     finally:
         os.close(descriptor)  # which also gives the lock up, as the system does for a killed process
 

@@ -1,4 +1,4 @@
-"""The host's loop around compiled calls of training: log, watch, save, stop cleanly, go on bit for bit."""
+"""The host's loop around compiled calls of training: log, watch, save, stop cleanly, resume bit for bit."""
 
 import sys
 import threading
@@ -18,7 +18,7 @@ from foresight.runs.metrics import Record, records_per_row
 from foresight.runs.multihost import any_of_us, is_writer
 from foresight.runs.nan_guard import first_non_finite, first_non_finite_row
 from foresight.runs.signals import Interrupts
-from foresight.runs.writer import RunWriter, SaveOptions, check_room
+from foresight.runs.writer import RunWriter, SaveOptions, Score, check_room
 from foresight.storage.arrays import name_leaves
 
 SLOW = 10.0  # seconds that somebody who stops a run may have to wait for
@@ -26,10 +26,12 @@ SLOW = 10.0  # seconds that somebody who stops a run may have to wait for
 State = Any
 Metrics = Any  # a tree of arrays [R, ...]: R rows that cover the call's iterations evenly
 TrainCall = Callable[[State], tuple[State, Metrics]]
+Evaluate = Callable[[State, int], Score | None]  # of a state after so many iterations, if it is to be evaluated now
+KeptFor = Callable[[int, int], str | None]  # why a checkpoint after a call (iterations before, after) is kept for good
 
 
 def say_on_stderr(text: str) -> None:
-    """Tell the person at the terminal, without touching standard output."""
+    """Speak to the person at the terminal, without touching standard output."""
     print(f"foresight: {text}", file=sys.stderr, flush=True)
 
 
@@ -52,10 +54,13 @@ class Trainer(NamedTuple):
     """What is trained, as functions of its state."""
 
     initial_state: Callable[[], State]
+    state_like: Callable[[int], State]  # a state of the shapes that there are after so many iterations
     call: TrainCall
     iterations_done: Callable[[State], int]
     weights: Callable[[State], Any]
     to_records: Callable[[int, int, dict[str, np.ndarray]], list[Record]]
+    evaluate: Evaluate
+    kept_for: KeptFor
 
 
 def train_loop(
@@ -72,20 +77,32 @@ def train_loop(
     loggers: Sequence[OpenLogger] = (),
     say: Say = say_on_stderr,
     compile_call: Callable[[State], TrainCall] | None = None,
+    evaluate: Evaluate = lambda state, iterations: None,
+    kept_for: KeptFor = lambda before, after: None,
+    steps_at: Callable[[int], int] = lambda iterations: iterations,
+    on_open: Callable[[Run], None] = lambda run: None,
+    prepare: Callable[[Path, Mapping[str, Any]], None] = lambda folder, config: None,
+    state_like: Callable[[int], State] | None = None,
 ) -> Outcome:
-    """Train until `total_iterations` in the run folder `folder`, going on where an earlier call stopped.
+    """Train until `total_iterations` in the run folder `folder`, resuming where an earlier call stopped.
 
     `call` does some iterations and gives metrics [R, ...]; `to_records(before, after, metrics)` makes records of them,
     each with the field `iteration`. `compile_call` makes of a state what `call` does with such states: a signal that
     comes while it works leaves at once; without it, so does one during the first call, which is taken to compile.
-    Several processes call this together, with a folder that all can read.
+    `state_like` gives a state of the shapes after so many iterations, where they are not those of the first one.
+    What `evaluate` gives a score is saved, and so is what `kept_for` gives a reason. Several processes call this
+    together, with a folder that all can read.
     """
-    folder, trainer = Path(folder), Trainer(initial_state, call, iterations_done, weights, to_records)
-    with Interrupts(f"stopped; {how_to_resume(folder)}") as interrupts, open_together(folder, config) as run:
+    folder, like = Path(folder), state_like or (lambda iterations: initial_state())
+    trainer = Trainer(initial_state, like, call, iterations_done, weights, to_records, evaluate, kept_for)
+    with Interrupts(f"stopped; {how_to_resume(folder)}") as interrupts, open_together(folder, config, prepare) as run:
+        if is_writer():
+            on_open(run)
         state, checkpoint = initial_or_resumed(run, trainer, say)
-        with closing(RunWriter(run, trainer.weights, options, checkpoint, loggers)) as writer:
+        with closing(RunWriter(run, trainer.weights, options, checkpoint, loggers, steps_at)) as writer:
             with interrupts.writing:  # a first checkpoint also shows that the disk takes them
                 writer.save(checked(state, writer), trainer.iterations_done(state))
+            trainer.evaluate(state, trainer.iterations_done(state))
             if compile_call and trainer.iterations_done(state) < total_iterations:
                 trainer = trainer._replace(call=compile_call(state))
                 interrupts.nothing_to_save = False
@@ -103,9 +120,9 @@ def train_loop(
 def initial_or_resumed(run: Run, trainer: Trainer, say: Say) -> tuple[State, Checkpoint | None]:
     """The state to train from, and the checkpoint it comes from if there is one."""
     checkpoint = find_checkpoint_together(run, say)
-    state = strengthen(trainer.initial_state())
     if checkpoint is None:
-        return state, None
+        return strengthen(trainer.initial_state()), None
+    state = strengthen(trainer.state_like(checkpoint.manifest.iteration))
     if is_writer():
         check_room(run, checkpoint.manifest.bytes)
         say(f"resuming from {checkpoint.folder}")
@@ -130,8 +147,11 @@ def keep_training(
         stop = any_of_us(interrupts.caught is not None)
         with interrupts.writing:
             writer.log(records)
-            if stop or after >= total_iterations or any_of_us(writer.is_due(after)):
-                writer.save(state, after)
+        score, kept = None if stop else trainer.evaluate(state, after), trainer.kept_for(before, after)
+        asked = score is not None or kept is not None or stop or after >= total_iterations
+        with interrupts.writing:
+            if any_of_us(asked or writer.is_due(after)):
+                writer.save(state, after, score, kept)
         on_call(state, records)
         if stop:
             break

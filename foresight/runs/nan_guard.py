@@ -1,5 +1,6 @@
 """Catching NaN and infinity before they are saved, with the name of the first array that holds one."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import jax
@@ -14,6 +15,12 @@ def first_non_finite(tree: Any) -> str | None:
     floats = {name: leaf for name, leaf in name_leaves(tree).items() if jnp.issubdtype(leaf.dtype, jnp.inexact)}
     sound = np.asarray(are_finite(list(floats.values())))
     return next((name for name, good in zip(floats, sound, strict=True) if not good), None)
+
+
+def first_non_finite_array(arrays: Mapping[str, np.ndarray]) -> str | None:
+    """The name of the first array on the host that holds NaN or infinity, None if all are sound."""
+    floats = ((name, array) for name, array in arrays.items() if jnp.issubdtype(array.dtype, jnp.inexact))
+    return next((name for name, array in floats if not np.all(np.isfinite(array))), None)
 
 
 @jax.jit

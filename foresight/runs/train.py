@@ -1,85 +1,33 @@
-"""A training run: what is compiled, what is logged of it, and the loop that keeps it."""
+"""A training run: what is logged, evaluated and kept of it, and the loop that does so."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import jax
 import numpy as np
-from jax.sharding import Mesh
 
-from foresight.envs.env import Env
-from foresight.learning.update import Metrics, TrainState, init_training, train
-from foresight.runs.build import build_env, build_net
+from foresight.errors import ForesightError
+from foresight.learning.update import TrainState
+from foresight.runs.build import build_env
 from foresight.runs.config import DeviceSettings, RunConfig
-from foresight.runs.devices import describe, env_mesh, join_processes, placement, within
+from foresight.runs.devices import describe, env_mesh, join_processes
+from foresight.runs.extend import extend_run, kept_to_extend
+from foresight.runs.folder import Run
+from foresight.runs.held_out import HeldOut
 from foresight.runs.loggers import OpenLogger
 from foresight.runs.loop import Outcome, say_on_stderr, train_loop
-from foresight.runs.metrics import Record
+from foresight.runs.metrics import Record, read_metrics
 from foresight.runs.multihost import is_writer
+from foresight.runs.phased import PhasedProgram
+from foresight.runs.program import iterations_done, program
+from foresight.runs.starts import record_start
+from foresight.runs.tracking import TrackSettings, remember_tracking
 from foresight.runs.writer import SaveOptions
 
 PARTS = {"policy": "policy_loss", "value": "value_loss", "auxiliary": "auxiliary_loss"}  # as records name them
 NOT_LOGGED = ("logits", "head_weights")  # terms of our loss that say little
-
-TrainCall = Callable[[TrainState], tuple[TrainState, Metrics]]
-
-
-class Program(NamedTuple):
-    """A run's compiled parts. With several seeds every array of the state has a first axis for them.
-
-    Metrics are [iterations], or [iterations, seeds].
-    """
-
-    shape: Callable[[], TrainState]  # of shapes: what `initial_state` will give
-    initial_state: Callable[[], TrainState]
-    call: TrainCall
-    compile_call: Callable[[TrainState], TrainCall]  # `call`, compiled for such a state
-
-
-def program(config: RunConfig, env: Env, mesh: Mesh | None = None) -> Program:
-    """What trains the agents of `config` in `env`, on one device or on those of `mesh`."""
-    settings = config.schedule
-
-    def begin(seed: jax.Array) -> TrainState:
-        net_key, train_key = jax.random.split(jax.random.key(seed))
-        return init_training(env, build_net(config, env, net_key), settings, train_key)
-
-    def iterations(env: Env, state: TrainState) -> tuple[TrainState, Metrics]:
-        return train(env, settings, state, config.iterations_per_call)
-
-    seeds = config.seed
-    if config.seeds > 1:
-        seeds = config.seed + np.arange(config.seeds)
-        begin, iterations = jax.vmap(begin), jax.vmap(iterations, in_axes=(None, 0), out_axes=(0, 1))
-    shape = partial(jax.eval_shape, begin, seeds)
-    if mesh is None:
-        begin, iterations = jax.jit(begin), jax.jit(iterations, donate_argnums=1)
-        return Program(shape, partial(begin, seeds), partial(iterations, env), partial(compiled_for, env, iterations))
-    everywhere, state = placement(mesh, shape(), config.seeds)
-    begin = jax.jit(begin, out_shardings=state)
-    iterations = jax.jit(
-        iterations, donate_argnums=1, in_shardings=(everywhere, state), out_shardings=(state, everywhere)
-    )
-    env = jax.device_put(env, everywhere)
-    compile_call = within(mesh, partial(compiled_for, env, iterations))
-    return Program(
-        shape,
-        partial(within(mesh, begin), seeds),
-        partial(within(mesh, iterations), env),
-        lambda state: within(mesh, compile_call(state)),
-    )
-
-
-def compiled_for(env: Env, iterations: Any, state: TrainState) -> TrainCall:
-    """The iterations of a call, compiled for states like this one."""
-    return partial(iterations.lower(env, state).compile(), env)
-
-
-def iterations_done(state: TrainState) -> int:
-    """How many iterations a state has behind it."""
-    return int(np.max(state.iterations))
 
 
 def to_records(config: RunConfig, before: int, after: int, metrics: dict[str, np.ndarray]) -> list[Record]:
@@ -100,8 +48,12 @@ def to_records(config: RunConfig, before: int, after: int, metrics: dict[str, np
         "learning_rate": metrics["learning_rate"][-1],
         "skipped": over_rounds["skipped"],
     }
-    steps = after * config.learn.steps_per_iteration
-    return [{"iteration": after, "steps": steps} | {name: value.tolist() for name, value in fields.items()}]
+    count = {
+        "iteration": after,
+        "steps": config.steps_at(after),
+        "gradient_steps": config.gradient_steps_at(after),
+    }
+    return [count | {name: value.tolist() for name, value in fields.items()}]
 
 
 def report_skipped(
@@ -119,6 +71,19 @@ def report_skipped(
     return show
 
 
+def note_start(tracking: TrackSettings, run: Run) -> None:
+    """Write into the run folder how the run is tracked from now on, and by what it was started."""
+    remember_tracking(run.folder, tracking)
+    record_start(run.folder)
+
+
+def kept_for(settings: TrackSettings, config: RunConfig, before: int, after: int) -> str | None:
+    """Why the checkpoint after a call is kept for good: it is asked for, or needed to extend the run."""
+    begin, end = config.steps_at(before), config.steps_at(after)
+    reached = [steps for steps in settings.checkpoint_at if begin < steps <= end]
+    return f"asked for at {max(reached):,.0f} steps" if reached else kept_to_extend(config, before, after)
+
+
 def run_training(
     config: RunConfig,
     folder: Path,
@@ -128,31 +93,55 @@ def run_training(
     say: Callable[[str], None] = say_on_stderr,
     start_from: Callable[[TrainState], TrainState] = lambda state: state,
     devices: DeviceSettings = DeviceSettings(),
+    tracking: TrackSettings = TrackSettings(),
 ) -> Outcome:
-    """Train what `config` says in `folder`, going on where an earlier call stopped.
+    """Train what `config` says in `folder`, resuming where an earlier call stopped.
 
     Several processes call this together, with a folder that all can read.
     """
     join_processes(devices)
-    mesh = env_mesh(devices, config.learn)
-    compiled = program(config, build_env(config), mesh)
-    start_from(compiled.shape())  # what cannot be built or does not fit is rejected before anything is written or said
+    mesh, *_ = [env_mesh(devices, phase.settings) for phase in config.plan]  # which also looks at their sizes
+    env = build_env(config, config.plan[0].levels)
+    compiled = program(config, env, mesh)
+    start_from(compiled.shape())  # what cannot be built or does not fit is rejected before anything is written
+    phased = PhasedProgram(config, env, mesh) if config.phases else None
+    held_out = HeldOut(config, env, tracking, folder, say) if tracking.evaluates else None
     if is_writer():
         say(f"training on {describe(mesh)}")
         if jax.default_backend() == "cpu" and config.net.dtype == "bfloat16":
             say("bfloat16 is slow on a CPU: `dtype` float32 is faster there")
-    return train_loop(
+    outcome = train_loop(
         folder,
         config.as_json(),
         initial_state=lambda: start_from(compiled.initial_state()),
-        call=compiled.call,
+        call=phased.call if phased else compiled.call,
         iterations_done=iterations_done,
         weights=lambda state: state.net,
         total_iterations=config.iterations,
-        options=options,
+        options=replace(options, best=None) if held_out else options,
         on_call=report_skipped(on_call, say),
         to_records=partial(to_records, config),
         loggers=loggers,
         say=say,
-        compile_call=compiled.compile_call,
+        compile_call=phased.compile_call if phased else compiled.compile_call,
+        state_like=phased.initial_state if phased else None,
+        evaluate=held_out or (lambda state, iterations: None),
+        steps_at=config.steps_at,
+        kept_for=partial(kept_for, tracking, config),
+        on_open=partial(note_start, tracking),
+        prepare=partial(extend_run, say=say),
     )
+    if outcome.signal is None:
+        check_learned(config, folder)
+    return outcome
+
+
+def check_learned(config: RunConfig, folder: Path) -> None:
+    """Do not call a run done in which a seed learned nothing because every iteration was skipped."""
+    skipped = np.sum([np.atleast_1d(record["skipped"]) for record in read_metrics(folder)], axis=0)
+    nothing = np.flatnonzero(skipped >= config.iterations)
+    if len(nothing):
+        raise ForesightError(
+            f"{folder} has learned nothing: all {config.iterations} iterations of seed {config.seed + nothing[0]} were "
+            "not finite and were skipped; a smaller learning rate or gradient norm may help"
+        )

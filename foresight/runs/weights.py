@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,11 +13,14 @@ from foresight.runs.checkpoints import (
     WEIGHTS,
     Checkpoint,
     Damaged,
-    best_step,
+    best_iteration,
+    manifests_in,
     newest_good,
     read_checkpoint,
+    read_iteration,
 )
-from foresight.runs.folder import read_run
+from foresight.runs.folder import check_belongs, read_run
+from foresight.runs.nan_guard import first_non_finite_array
 from foresight.storage.arrays import HEADER_LIMIT, Arrays, Container, decode
 from foresight.storage.files import cannot
 
@@ -26,7 +30,8 @@ class Weights(NamedTuple):
 
     arrays: Arrays
     config: dict[str, Any]
-    step: int
+    iteration: int
+    steps: int
     source: Path
 
 
@@ -47,27 +52,40 @@ def load_weights(
     return as_weights(checkpoint.contents[WEIGHTS], checkpoint.folder)
 
 
+def checkpoint_at(folder: Path, steps: float) -> Path:
+    """The first checkpoint of a run at or after so many steps; if there is none, those that there are are named."""
+    manifests = sorted(manifests_in(read_run(folder).checkpoints), key=lambda manifest: manifest.iteration)
+    later = [manifest for manifest in manifests if manifest.steps >= steps]
+    if not later:
+        there = ", ".join(f"{manifest.steps:,}" for manifest in manifests) or "none"
+        raise ForesightError(f"{folder} has no checkpoint at {steps:,.0f} steps or after; there are: {there}")
+    return folder / "checkpoints" / str(later[0].iteration)
+
+
 def as_weights(container: Container, source: Path) -> Weights:
     """The weights of a file that must say how its network was built."""
-    config, step = container.metadata.get("config"), container.metadata.get("step")
-    if not isinstance(config, dict) or not isinstance(step, int):
+    config, iteration, steps = (container.metadata.get(name) for name in ("config", "iteration", "steps"))
+    if not isinstance(config, dict) or not isinstance(iteration, int) or not isinstance(steps, int):
         raise ForesightError(f"{source} does not say which network its weights are for: not written by foresight")
-    return Weights(container.arrays, config, step, source)
+    bad = first_non_finite_array(container.arrays)
+    if bad:
+        raise ForesightError(f"{source} cannot be used: its array '{bad}' holds NaN or infinity")
+    return Weights(container.arrays, config, iteration, steps, source)
 
 
 def find_in_run(folder: Path, best: bool, say: Callable[[str], None]) -> Checkpoint:
-    """The newest good checkpoint of a run, or its best one, also while the run goes on."""
+    """The newest good checkpoint of a run, or its best one, also while it trains."""
     run = read_run(folder)
     for _ in range(ATTEMPTS):
-        step = best_step(run.checkpoints) if best else None
-        if step is not None:
+        iteration = best_iteration(run.checkpoints) if best else None
+        if iteration is not None:
             try:
-                return read_checkpoint(run.checkpoints / str(step), (WEIGHTS,))
+                return read_iteration(run.checkpoints, iteration, partial(check_belongs, run), (WEIGHTS,))
             except Damaged:
-                if (run.checkpoints / str(step)).exists():
+                if (run.checkpoints / str(iteration)).exists():
                     raise
                 continue  # pruned in the meantime: look again
-        checkpoint, rejected = newest_good(run.checkpoints, lambda checkpoint: None, (WEIGHTS,))
+        checkpoint, rejected = newest_good(run.checkpoints, partial(check_belongs, run), (WEIGHTS,))
         if checkpoint is not None:
             for error in rejected:
                 say(f"{error}; using {checkpoint.folder}")

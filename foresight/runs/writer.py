@@ -4,12 +4,12 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from foresight.errors import ForesightError
-from foresight.runs.checkpoints import Checkpoint, encode_checkpoint, prune
+from foresight.runs.checkpoints import Checkpoint, Moment, encode_checkpoint, prune
 from foresight.runs.folder import Run
 from foresight.runs.loggers import OpenLogger
 from foresight.runs.metrics import Record, format_records
@@ -23,8 +23,15 @@ class SaveOptions:
 
     seconds: float = 600.0  # save when so much time has gone by since the last checkpoint
     iterations: int | None = None  # save also when so many iterations have gone by
-    keep: int = 3  # checkpoints kept, beside the best one
+    keep: int = 3  # checkpoints kept, beside the best one and those that are kept for good
     best: str | None = None  # the record's field by whose mean since the last save the best one is known
+
+
+class Score(NamedTuple):
+    """How good a state is."""
+
+    value: float
+    measure: str  # what the value is
 
 
 class RunWriter:
@@ -37,10 +44,12 @@ class RunWriter:
         options: SaveOptions,
         checkpoint: Checkpoint | None,
         loggers: Sequence[OpenLogger],
+        steps_at: Callable[[int], int] = lambda iteration: iteration,
     ):
-        """Go on after `checkpoint`: what was logged after it is cut off, since it will be logged again."""
+        """Resume after `checkpoint`: what was logged after it is cut off, since it will be logged again."""
         self.run, self.weights, self.options, self.writes = run, weights, options, is_writer()
-        self.saved = checkpoint.manifest.step if checkpoint else None
+        self.steps_at = steps_at
+        self.saved = checkpoint.manifest.iteration if checkpoint else None
         self.scores: list[float] = []
         self.clock = time.monotonic()
         if self.writes:
@@ -53,48 +62,59 @@ class RunWriter:
         return self.run.checkpoints / str(self.saved)
 
     def log(self, records: list[Record]) -> None:
-        """Append records to metrics.jsonl and hand them to the sinks."""
+        """Append records to metrics.jsonl and hand them to the loggers."""
         if self.writes:
+            self.check_lock()
             self.journal.append(format_records(records))
             for logger in self.loggers:
                 logger.write(records)
         self.scores += [float(np.mean(r[self.options.best])) for r in records if r.get(self.options.best) is not None]
 
-    def is_due(self, step: int) -> bool:
+    def check_lock(self) -> None:
+        """Stop if this process does not own the folder any more."""
+        if self.run.lock:
+            self.run.lock.check()
+
+    def is_due(self, iteration: int) -> bool:
         """Whether the options ask for a checkpoint now."""
         iterations = self.options.iterations
         return time.monotonic() - self.clock >= self.options.seconds or bool(
-            iterations and step - self.saved >= iterations
+            iterations and iteration - self.saved >= iterations
         )
 
-    def save(self, state: Any, step: int) -> None:
-        """Write a checkpoint, unless this step has one."""
-        if step == self.saved:
+    def save(self, state: Any, iteration: int, score: Score | None = None, kept: str | None = None) -> None:
+        """Write a checkpoint, unless this iteration has one; without a `score` it is scored by its records."""
+        if iteration == self.saved:
             return
-        score = float(np.mean(self.scores)) if self.scores else None
-        size = self.journal.size if self.writes else 0
-        manifest, contents = encode_checkpoint(
-            state, self.weights(state), self.run.config, self.run.id, step, score, size
-        )
+        if score is None and self.scores:
+            score = Score(float(np.mean(self.scores)), self.options.best)
+        moment = Moment(iteration, self.steps_at(iteration), *(score or (None, None)), kept, *self.logged)
+        manifest, contents = encode_checkpoint(state, self.weights(state), self.run.config, self.run.id, moment)
         if self.writes:
-            self.write(step, manifest.bytes, contents)
-        self.saved, self.scores, self.clock = step, [], time.monotonic()
+            self.check_lock()
+            self.write(iteration, manifest.bytes, contents)
+        self.saved, self.scores, self.clock = iteration, [], time.monotonic()
         if self.writes:
             prune(self.run.checkpoints, self.options.keep)
 
-    def write(self, step: int, size: int, contents: dict[str, bytes]) -> None:
+    @property
+    def logged(self) -> tuple[int, str]:
+        """Length and digest of metrics.jsonl; unknown where it is not written."""
+        return (self.journal.size, self.journal.digest.hexdigest()) if self.writes else (0, "")
+
+    def write(self, iteration: int, size: int, contents: dict[str, bytes]) -> None:
         """Write a checkpoint's files; if that fails, the error also names the last good checkpoint."""
         if self.saved is None:
             check_room(self.run, size)
         try:
             self.journal.sync()  # a checkpoint must not promise records that a power cut could take
-            write_whole_folder(self.run.checkpoints / str(step), contents)
+            write_whole_folder(self.run.checkpoints / str(iteration), contents)
         except ForesightError as error:
             hint = "" if self.saved is None else f"; the last good checkpoint is {self.last_good}"
-            raise ForesightError(f"iteration {step} could not be saved: {error}{hint}") from error
+            raise ForesightError(f"iteration {iteration} could not be saved: {error}{hint}") from error
 
     def close(self) -> None:
-        """Let go of the metrics file and the sinks."""
+        """Close the metrics file and the loggers."""
         if self.writes:
             self.journal.close()
             for logger in self.loggers:
@@ -102,7 +122,7 @@ class RunWriter:
 
 
 def check_room(run: Run, checkpoint_bytes: int) -> None:
-    """Reject to begin on a disk that will soon be full: one checkpoint is written before an old one goes."""
+    """Refuse to begin on a disk that will soon be full: one checkpoint is written before an old one goes."""
     free = free_bytes(run.folder)
     if free < 3 * checkpoint_bytes:
         raise ForesightError(

@@ -1,6 +1,7 @@
 """Writing files so that they exist whole or not at all, whatever happens in between."""
 
 import errno
+import hashlib
 import os
 import shutil
 import stat
@@ -156,7 +157,7 @@ def discard_leftovers(folder: Path) -> None:
 
 
 class Journal:
-    """A file that only grows; a write that fails leaves it as it was."""
+    """A file that only grows, with a running digest; a write that fails leaves it as it was."""
 
     def __init__(self, path: Path, size: int):
         """Open `path`, cut to its first `size` bytes."""
@@ -165,6 +166,7 @@ class Journal:
         try:
             self.descriptor = disk.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
             disk.truncate(self.descriptor, size)
+            self.digest = hashlib.sha256(os.pread(self.descriptor, size, 0))
         except OSError as error:
             raise cannot("write", path, error) from error
 
@@ -176,6 +178,7 @@ class Journal:
             os.ftruncate(self.descriptor, self.size)
             raise cannot("write", self.path, error) from error
         self.size += len(content)
+        self.digest.update(content)
 
     def sync(self) -> None:
         """Wait until the disk has everything appended so far."""

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from foresight.analysis.curves import PAPER_WINDOW, Curve, band, bands, curves_of, smooth, usual_window
+from foresight.analysis.curves import PAPER_WINDOW, Curve, band, bands, curves_of, default_window, smooth
 from foresight.errors import ForesightError
 
 
@@ -74,8 +74,8 @@ def test_each_run_is_smoothed_before_they_are_averaged():
 
 
 def test_the_papers_window_is_shortened_for_short_runs():
-    assert usual_window([curve(np.zeros(1000))]) == PAPER_WINDOW
-    assert usual_window([curve(np.zeros(20)), curve(np.zeros(1000))]) == 1e6
+    assert default_window([curve(np.zeros(1000))]) == PAPER_WINDOW
+    assert default_window([curve(np.zeros(20)), curve(np.zeros(1000))]) == 1e6
 
 
 def test_a_run_of_several_seeds_has_a_curve_for_each():

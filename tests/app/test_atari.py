@@ -36,7 +36,7 @@ def test_the_real_game_is_trained_stopped_evaluated_and_watched(tmp_path, capsys
     assert process.returncode == 130, output
     assert "the same command resumes" in output
     done = read_metrics(out)[-1]
-    assert load_weights(out).step == done["iteration"]
+    assert load_weights(out).iteration == done["iteration"]
 
     assert status_of(["evaluate", str(out), "--limit", "3", "--max-steps", "12", "--json"]) == 0
     (row,) = json.loads(capsys.readouterr().out)

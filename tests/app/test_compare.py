@@ -2,10 +2,12 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from foresight.runs.config import EnvSettings, NetSettings, RunConfig
+from foresight.runs.evaluations import append_evaluations
 from tests.app.small_runs import status_of
 from tests.app.test_plot import write_run
 
@@ -15,11 +17,14 @@ CNN = replace(VIN, net=NetSettings(net="cnn", features=4, net_set=("hidden=8",))
 
 
 def write_evaluation(folder: str, *solved_percents: float) -> None:
-    entries = [
-        {"think": 0, "solved_percent": percent, "score_mean": 0.5, "levels": 1000} for percent in solved_percents
-    ]
-    with open(f"{folder}/evaluation.json", "w") as file:
-        json.dump([*entries, {"think": 2, "solved_percent": 0.0, "score_mean": 0.0, "levels": 1000}], file)
+    for iteration, share in ((1, 0.5), (6, 1.0)):
+        about = {"iteration": iteration, "trained_steps": 1000 * iteration, "greedy": True, "levels": 1000}
+        entries = [
+            about | {"seed": seed, "think": 0, "solved_percent": share * percent, "score_mean": 0.5 * share}
+            for seed, percent in enumerate(solved_percents)
+        ]
+        thinking = about | {"seed": 0, "think": 2, "solved_percent": 0.0, "score_mean": 0.0}
+        append_evaluations(Path(folder), [*entries, thinking])
 
 
 def rows_of(capsys, *words: str) -> list[dict]:
@@ -53,7 +58,7 @@ def test_seeds_and_their_evaluations_are_averaged_without_thinking_steps(tmp_pat
     write_evaluation(run, 80.0, 90.0)
     (row,) = rows_of(capsys, run)
     assert (row["first"], row["last"]) == (pytest.approx(0.075), pytest.approx(0.45))
-    assert (row["tested"], row["tested_on"]) == (pytest.approx(0.85), 1000)
+    assert (row["tested"], row["tested_on"]) == (pytest.approx(0.85), "1,000 levels")
 
 
 def test_runs_are_pooled_and_their_evaluations_too(tmp_path, capsys):
@@ -72,7 +77,7 @@ def test_the_table_for_people_is_markdown(tmp_path, capsys):
     assert capsys.readouterr().out.splitlines() == [
         "| network | domain | parameters | seeds | steps | first | at 3,000 | last | tested |",
         "|---|---|---|---|---|---|---|---|---|",
-        "| ours | gridworld | 19,721 | 1 | 6,000 | 10.0 % | 30.0 % | 60.0 % | 97.5 % of 1,000 |",
+        "| ours | gridworld | 19,721 | 1 | 6,000 | 10.0 % | 30.0 % | 60.0 % | 97.5 % of 1,000 levels |",
     ]
 
 
@@ -82,15 +87,15 @@ def test_another_field_is_told_as_it_is_and_tested_by_its_score(tmp_path, capsys
     metrics.write_text(metrics.read_text().replace("solved", "score"))
     write_evaluation(run, 97.5)
     assert status_of(["compare", run, "--field", "score"]) == 0
-    assert capsys.readouterr().out.splitlines()[-1].endswith("| 0.10 | 0.60 | 0.50 of 1,000 |")
+    assert capsys.readouterr().out.splitlines()[-1].endswith("| 0.10 | 0.60 | 0.50 of 1,000 levels |")
 
 
 @pytest.mark.parametrize("content", ["{", "3", '[{"solved": 3}]'])
-def test_an_evaluation_that_is_none_is_refused(tmp_path, capsys, content):
+def test_an_evaluation_that_is_none_is_rejected(tmp_path, capsys, content):
     run = write_run(tmp_path / "vin", VIN, 0.1)
-    (tmp_path / "vin" / "evaluation.json").write_text(content)
+    (tmp_path / "vin" / "evaluations.jsonl").write_text(content + "\n")
     assert status_of(["compare", run]) == 2
-    assert "evaluation.json is not an evaluation in JSON" in capsys.readouterr().err
+    assert "evaluations.jsonl:1: not a" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("steps", ["-1", "nan", "inf"])

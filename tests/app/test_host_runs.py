@@ -45,7 +45,7 @@ def test_a_run_of_atari_is_kept_and_gone_on_with(finished, capsys):
         ["game=breakout"],
         [27000] * 2,
     )
-    assert load_weights(out).step == 2
+    assert load_weights(out).iteration == 2
     for again in (words, ["train", "--out", str(out)]):
         assert status_of(again) == 0
         assert "resuming from" in capsys.readouterr().err

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from foresight.app.evaluate import main as evaluate
-from foresight.runs.checkpoints import steps_in
+from foresight.runs.checkpoints import iterations_in
 from foresight.runs.lock import own
 from foresight.runs.metrics import read_metrics
 from tests.app.small_runs import modules_of
@@ -57,7 +57,7 @@ def evaluate_while_it_trains(folder: Path, capsys, times: int, checkpoints: int)
             assert output.err == "", "no checkpoint was found damaged"
             seen.append(entry["trained_steps"])
     assert seen == sorted(seen)
-    assert len(steps_in(folder / "checkpoints")) <= 2, "the newest and the best"
+    assert len(iterations_in(folder / "checkpoints")) <= 2, "the newest and the best"
 
 
 def test_an_agent_is_evaluated_while_it_is_trained(tmp_path, capsys):

@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from foresight.app.plot import curves_by_label, read_labelled
+from foresight.analysis.pooling import curves_by_label, read_labelled
 from foresight.errors import ForesightError
 from foresight.runs.config import NetSettings, RunConfig
+from foresight.runs.evaluations import append_evaluations
 from foresight.runs.folder import open_run
 from tests.app.small_runs import status_of
+from tests.runs.stored import change_config
 
 
 def write_run(folder, config: RunConfig, slope: float, records: int = 6):
@@ -38,9 +40,7 @@ def test_runs_that_differ_in_seeds_alone_are_pooled_and_named_after_their_networ
 
 def test_a_run_from_before_a_setting_existed_is_pooled_with_those_that_have_its_default(tmp_path):
     new, old = (write_run(tmp_path / name, DRC, 0.1) for name in ("new", "old"))
-    stored = json.loads((Path(old) / "config.json").read_text())
-    del stored["config"]["learn"]["non_finite"]
-    (Path(old) / "config.json").write_text(json.dumps(stored))
+    change_config(Path(old), lambda config: config["learn"].pop("non_finite"))
     groups = curves_by_label(read_labelled((new, old)), "solved")
     assert {label: len(curves) for label, curves in groups.items()} == {"DRC(3,3)": 2}
 
@@ -70,6 +70,47 @@ def test_a_picture_is_drawn_and_its_curves_are_told_as_json(tmp_path, capsys):
     assert drc["low"][-1] < 0.3 < 0.6 < drc["high"][-1]
     assert (cnn["mean"], "low" in cnn) == (pytest.approx([0.1, 0.2, 0.3]), False)
     assert (tmp_path / "c.png").read_bytes().startswith(b"\x89PNG")
+
+
+def evaluate_along(run: str, percents: list[float], levels: str = "valid", count: int = 100, seed: int = 0) -> None:
+    """Evaluations of one seed at 0, 3000 and 6000 steps, and one with thinking steps."""
+    append_evaluations(
+        Path(run),
+        [
+            {"iteration": at, "trained_steps": 1000 * at, "seed": seed, "set": levels, "levels": count}
+            | {"max_steps": 120, "greedy": True, "think": think, "solved_percent": percent, "score_mean": 0.0}
+            for at, percent in zip((0, 3, 6), percents, strict=True)
+            for think in ((0, 4) if at == 6 else (0,))
+        ],
+    )
+
+
+def test_where_all_runs_were_evaluated_along_the_way_the_curves_are_of_what_they_have_in_common(tmp_path, capsys):
+    one, other = write_run(tmp_path / "a", replace(DRC, seeds=2), 0.1), write_run(tmp_path / "b", CNN, 0.1)
+    for seed, percents in enumerate(([0, 10, 20], [0, 30, 40])):
+        evaluate_along(one, percents, seed=seed)
+        evaluate_along(one, [1, 1, 1], levels="train", count=900, seed=seed)
+    words = ["plot", one, other, "--out", str(tmp_path / "c.png"), "--json"]
+    assert status_of(words) == 0
+    assert json.loads(capsys.readouterr().out)["field"] == "solved", "one of them was not evaluated"
+    evaluate_along(other, [5, 6, 7])
+    assert status_of(words) == 0
+    output = json.loads(capsys.readouterr().out)
+    assert (output["field"], output["window"]) == ("test_solved", 0)
+    assert output["test"] == {"levels": "valid", "count": 100, "max_steps": 120}
+    drc, cnn = output["curves"]
+    assert (drc["steps"], drc["mean"]) == ([0, 3000, 6000], pytest.approx([0, 0.2, 0.3]))
+    assert cnn["mean"] == pytest.approx([0.05, 0.06, 0.07])
+    assert status_of([*words, "--field", "solved"]) == 0
+    assert json.loads(capsys.readouterr().out)["curves"][0]["steps"][0] == 1000
+    assert status_of([*words[:-1]]) == 0
+    assert "test_solved of 100 levels of valid is drawn in" in capsys.readouterr().out
+
+
+def test_evaluations_that_are_asked_for_and_not_there_are_named(tmp_path, capsys):
+    run = write_run(tmp_path / "a", DRC, 0.1)
+    assert status_of(["plot", run, "--field", "test_solved", "--out", str(tmp_path / "c.png")]) == 2
+    assert "a has no evaluations ('test_solved')" in capsys.readouterr().err
 
 
 def test_people_are_told_where_curves_end_and_where_the_picture_is(tmp_path, capsys):

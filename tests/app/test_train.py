@@ -21,6 +21,7 @@ from foresight.runs.metrics import read_metrics
 from foresight.runs.presets import PRESETS, quick
 from foresight.runs.weights import load_weights
 from tests.app.small_runs import arguments, modules_of, status_of, use_linear_networks, write_levels
+from tests.runs.stored import write_config
 
 COMMAND = [sys.executable, "-c", "from foresight.app.cli import main; main()"]
 
@@ -142,7 +143,7 @@ def test_a_run_keeps_its_config_its_records_and_a_checkpoint(finished):
     assert all(len(record["solved"]) == 2 for record in records)
     stored = json.loads((folder / "run" / "config.json").read_text())["config"]
     assert (stored["seeds"], stored["learn"]["num_envs"], stored["env"]["max_episode_steps"]) == (2, 4, [5, 9])
-    assert load_weights(folder / "run").step == 2
+    assert load_weights(folder / "run").iteration == 2
 
 
 def test_the_folder_alone_goes_on_with_the_stored_settings(finished, capsys):
@@ -182,7 +183,7 @@ def test_a_config_may_have_any_name_and_flags_override_it(finished, tmp_path):
 def test_a_config_that_is_not_there_or_not_ours_is_refused(tmp_path):
     with pytest.raises(ForesightError, match=r"config\.json"):
         parse(["--config", str(tmp_path / "config.json")])
-    (tmp_path / "config.json").write_text('{"format": 1, "run": "a", "config": {"moon": 1}}')
+    write_config(tmp_path, {"moon": 1})
     with pytest.raises(ForesightError, match="'moon', which this version of foresight does not know"):
         parse(["--config", str(tmp_path / "config.json")])
 
@@ -245,9 +246,7 @@ def test_the_pace_leaves_out_what_came_before_the_first_record():
 
 def test_a_folder_with_a_run_of_another_domain_is_refused_by_name(tmp_path, capsys):
     use = tmp_path / "run"
-    use.mkdir()
-    stored = {"format": 1, "run": "0", "config": quick().as_json()}
-    (use / "config.json").write_text(json.dumps(stored))
+    write_config(use, quick().as_json())
     assert status_of(["train", "gridworld", "--out", str(use)]) == 2
     assert "run holds a run of sokoban: choose another --out for gridworld" in capsys.readouterr().err
 
@@ -298,7 +297,7 @@ def test_ctrl_c_saves_and_the_same_command_goes_on(tmp_path):
     assert process.returncode == 130
     assert f"the same command resumes {tmp_path / 'run'} where it stopped" in output
     assert "Traceback" not in output
-    assert load_weights(tmp_path / "run").step == read_metrics(tmp_path / "run")[-1]["iteration"]
+    assert load_weights(tmp_path / "run").iteration == read_metrics(tmp_path / "run")[-1]["iteration"]
 
 
 def wait_for(condition, seconds: float = 120.0) -> None:

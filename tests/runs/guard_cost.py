@@ -15,7 +15,8 @@ import jax
 from foresight.runs import loop
 from foresight.runs.build import build_env
 from foresight.runs.presets import quick
-from foresight.runs.train import program, run_training
+from foresight.runs.program import program
+from foresight.runs.train import run_training
 
 TURNS = 15
 

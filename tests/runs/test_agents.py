@@ -46,7 +46,7 @@ def write_weights(path, config: RunConfig, step: int = 7, without: str | None = 
     net = nets[0] if config.seeds == 1 else jax.tree.map(lambda *leaves: jnp.stack(leaves), *nets)
     stored = config.as_json()
     stored["learn"].pop(without, None)
-    write_whole(path, encode(to_arrays(net), {"config": stored, "step": step}))
+    write_whole(path, encode(to_arrays(net), {"config": stored, "iteration": step, "steps": 10 * step}))
     return nets
 
 
@@ -60,7 +60,7 @@ def test_seeds_trained_together_become_agents_of_their_own(tmp_path, config):
     assert [agent.seed for agent in loaded] == [5, 6, 7]
     assert all(same_net(agent.net, net) for agent, net in zip(loaded, nets, strict=True))
     assert not same_net(loaded[0].net, nets[1])
-    assert loaded[0].frames == 7 * config.learn.steps_per_iteration
+    assert (loaded[0].iteration, loaded[0].steps) == (7, 70)
 
 
 def ship_from(monkeypatch, folder: Path) -> None:
@@ -119,7 +119,7 @@ def test_an_exported_agent_is_the_same_alone(tmp_path, config):
     export_agent(second, tmp_path / "b.safetensors")
     (alone,) = load_agents(tmp_path / "b.safetensors")
     assert same_net(alone.net, second.net)
-    assert (alone.seed, alone.step, alone.config.seeds) == (6, 7, 1)
+    assert (alone.seed, alone.iteration, alone.config.seeds) == (6, 7, 1)
 
 
 def test_an_agent_stored_in_half_the_bytes_is_the_same_but_for_rounding(tmp_path, config):

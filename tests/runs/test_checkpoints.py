@@ -11,14 +11,15 @@ import pytest
 from foresight.errors import ForesightError
 from foresight.runs import checkpoints
 from foresight.runs.checkpoints import (
-    best_step,
+    Moment,
+    best_iteration,
     encode_checkpoint,
     fill_state,
+    iterations_in,
     newest_good,
     prune,
     read_checkpoint,
     set_aside,
-    steps_in,
 )
 from foresight.storage import files
 from foresight.storage.arrays import to_arrays
@@ -26,26 +27,28 @@ from tests.faults import FullDisk, failing, failing_disk, operations_of
 from tests.runs import toy
 
 
-def contents_of(step: int, score: float | None = None) -> dict[str, bytes]:
+def contents_of(
+    step: int, score: float | None = None, measure: str = "solved", kept: str | None = None
+) -> dict[str, bytes]:
     state = toy.begin()._replace(iterations=jnp.int32(step))
-    return encode_checkpoint(state, state.net, {"net": "toy"}, "run", step, score, 0)[1]
+    return encode_checkpoint(state, state.net, {"net": "toy"}, "run", Moment(step, 10 * step, score, measure, kept))[1]
 
 
-def write(folder, step: int, score: float | None = None, keep: int = 9) -> None:
-    files.write_whole_folder(folder / str(step), contents_of(step, score))
+def write(folder, step: int, score: float | None = None, keep: int = 9, **more) -> None:
+    files.write_whole_folder(folder / str(step), contents_of(step, score, **more))
     prune(folder, keep)
 
 
 def newest(folder) -> int:
     checkpoint, refused = newest_good(folder, lambda checkpoint: None)
     assert not refused
-    return checkpoint.manifest.step
+    return checkpoint.manifest.iteration
 
 
 def test_what_is_read_is_what_was_written(tmp_path):
     write(tmp_path, 12, score=0.5)
     checkpoint = read_checkpoint(tmp_path / "12")
-    assert (checkpoint.manifest.step, checkpoint.manifest.score, checkpoint.manifest.run) == (12, 0.5, "run")
+    assert (checkpoint.manifest.iteration, checkpoint.manifest.score, checkpoint.manifest.run) == (12, 0.5, "run")
     state = fill_state(toy.begin(), checkpoint)
     assert int(state.iterations) == 12
     np.testing.assert_array_equal(jax.random.key_data(state.env_keys), jax.random.key_data(toy.begin().env_keys))
@@ -56,7 +59,7 @@ def test_what_is_read_is_what_was_written(tmp_path):
 
 def test_keys_of_another_kind_are_refused(tmp_path):
     state = {"key": jax.random.key(0, impl="rbg")}
-    files.write_whole_folder(tmp_path / "1", encode_checkpoint(state, {}, {}, "run", 1, None, 0)[1])
+    files.write_whole_folder(tmp_path / "1", encode_checkpoint(state, {}, {}, "run", Moment(1, 1))[1])
     with pytest.raises(ForesightError, match="does not fit: key 'key' is rbg, not unsafe_rbg"):
         fill_state({"key": jax.random.key(0, impl="unsafe_rbg")}, read_checkpoint(tmp_path / "1"))
 
@@ -66,7 +69,7 @@ def test_the_newest_is_found_by_number_and_temporary_names_are_not_seen(tmp_path
         write(tmp_path, step)
     for stranger in (".101.77.tmp", "101.damaged", "checkpoint_999", "0101", "٣", "-5", "1e9"):
         (tmp_path / stranger).mkdir()
-    assert steps_in(tmp_path) == [100, 10, 9]
+    assert iterations_in(tmp_path) == [100, 10, 9]
     assert newest(tmp_path) == 100
 
 
@@ -90,24 +93,40 @@ def test_a_newest_one_that_is_pruned_under_the_reader_gives_the_next_newer_not_a
 def test_the_newest_and_the_best_are_kept(tmp_path):
     for step, score in [(0, None), (1, 0.1), (2, 0.9), (3, 0.3), (4, 0.9), (5, 0.2), (6, 0.1), (7, 0.0)]:
         write(tmp_path, step, score, keep=2)
-    assert steps_in(tmp_path) == [7, 6, 4]
-    assert best_step(tmp_path) == 4
+    assert iterations_in(tmp_path) == [7, 6, 4]
+    assert best_iteration(tmp_path) == 4
     prune(tmp_path, 1)
-    assert steps_in(tmp_path) == [7, 4]
+    assert iterations_in(tmp_path) == [7, 4]
 
 
 def test_without_scores_only_the_newest_are_kept(tmp_path):
     for step in range(5):
         write(tmp_path, step, keep=2)
-    assert steps_in(tmp_path) == [4, 3]
-    assert best_step(tmp_path) is None
+    assert iterations_in(tmp_path) == [4, 3]
+    assert best_iteration(tmp_path) is None
+
+
+def test_what_is_kept_for_good_is_never_pruned(tmp_path):
+    for step in range(6):
+        write(tmp_path, step, keep=1, kept="asked for" if step in (1, 3) else None)
+    assert iterations_in(tmp_path) == [5, 3, 1]
+
+
+def test_the_best_is_among_those_scored_as_the_newest_is(tmp_path):
+    write(tmp_path, 1, 0.9)
+    write(tmp_path, 2, 60.0, measure="solved percent of 10 levels")
+    write(tmp_path, 3, 50.0, measure="solved percent of 10 levels")
+    write(tmp_path, 4)
+    assert best_iteration(tmp_path) == 2
+    write(tmp_path, 5, 0.1)
+    assert best_iteration(tmp_path) == 1
 
 
 def test_a_damaged_checkpoint_can_be_set_aside_twice(tmp_path):
     for _ in range(2):
         write(tmp_path, 3)
         set_aside(tmp_path / "3")
-    assert steps_in(tmp_path) == []
+    assert iterations_in(tmp_path) == []
     assert [path.name for path in tmp_path.iterdir()] == ["3.damaged"]
 
 

@@ -1,5 +1,6 @@
 """Damaged checkpoints are rejected before use, with the file named, and the previous good one is taken."""
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -26,13 +27,14 @@ from foresight.runs.folder import last_checkpoint, read_run
 from foresight.runs.loop import SaveOptions, train_loop
 from foresight.runs.weights import load_weights
 from tests.runs import toy
+from tests.runs.stored import change_config
 from tests.storage.test_arrays import same
 
 FILES = [WEIGHTS, STATE, MANIFEST]
 WHAT_DIFFERS = re.compile(
     r"array '.+' does not match its digest|its header does not match its digest|it does not match its own digest|"
     r"\d+ bytes, (its manifest says \d+|at most \d+ expected)|is not a readable safetensors file: |"
-    r"has format \d+; this version reads format 1"
+    r"has format \d+; this version reads format 2"
 )
 
 
@@ -40,7 +42,7 @@ WHAT_DIFFERS = re.compile(
 def run_folder(tmp_path_factory) -> Path:
     """A run with good checkpoints 3 and 6."""
     folder = tmp_path_factory.mktemp("damage") / "run"
-    train_loop(folder, {}, **toy.FUNCTIONS, total_iterations=6, options=SaveOptions(iterations=3, keep=2))
+    train_loop(folder, {"seed": 1}, **toy.FUNCTIONS, total_iterations=6, options=SaveOptions(iterations=3, keep=2))
     return folder
 
 
@@ -70,12 +72,12 @@ def check_each_is_refused(folder: Path, cuts: int, flips: int, pages: int) -> in
     for name, damaged in damaged_contents(contents, cuts, flips, pages):
         (newest / name).write_bytes(damaged)
         checkpoint, refused = newest_good(folder / "checkpoints", lambda checkpoint: None)
-        assert checkpoint.manifest.step == 3
+        assert checkpoint.manifest.iteration == 3
         assert str(newest / name) in str(refused[0])
         assert WHAT_DIFFERS.search(str(refused[0]))
         (newest / name).write_bytes(contents[name])
         refused_count += 1
-    assert newest_good(folder / "checkpoints", lambda checkpoint: None)[0].manifest.step == 6
+    assert newest_good(folder / "checkpoints", lambda checkpoint: None)[0].manifest.iteration == 6
     return refused_count
 
 
@@ -143,7 +145,7 @@ def test_another_format_is_refused(run_folder, tmp_path):
     shutil.copytree(run_folder / "checkpoints" / "6", tmp_path / "6")
     manifest = json.loads((tmp_path / "6" / MANIFEST).read_text())
     (tmp_path / "6" / MANIFEST).write_text(json.dumps(manifest | {"format": 99}))
-    with pytest.raises(Damaged, match=r"manifest.json has format 99; this version reads format 1"):
+    with pytest.raises(Damaged, match=r"manifest.json has format 99; this version reads format 2"):
         read_checkpoint(tmp_path / "6")
 
 
@@ -152,8 +154,11 @@ NONSENSE = [
     {"files": []},
     {"files": {WEIGHTS: None, STATE: None}},
     {"files": {WEIGHTS: {"bytes": "1", "sha256": "", "arrays": {}}, STATE: {"bytes": 1, "sha256": "", "arrays": {}}}},
-    {"step": "6"},
-    {"step": None},
+    {"iteration": "6"},
+    {"iteration": None},
+    {"steps": 1.5},
+    {"kept": 1},
+    {"metrics_sha256": None},
     {"score": "high"},
     {"run": 5},
     {"metrics_bytes": 1.5},
@@ -171,7 +176,7 @@ def test_swapped_checkpoints_are_refused(run_folder, tmp_path):
     shutil.copytree(run_folder / "checkpoints" / "6", tmp_path / "7")
     checkpoint, refused = newest_good(tmp_path, lambda checkpoint: None)
     assert checkpoint is None
-    assert "7 is misnamed: its manifest says step 6" in str(refused[0])
+    assert "7 is misnamed: its manifest says iteration 6" in str(refused[0])
 
 
 @pytest.fixture
@@ -186,7 +191,9 @@ def damage(folder: Path, step: int) -> None:
 
 def train(folder: Path, iterations: int, said: list[str]):
     options = SaveOptions(iterations=3, keep=2)
-    return train_loop(folder, {}, **toy.FUNCTIONS, total_iterations=iterations, options=options, say=said.append)
+    return train_loop(
+        folder, {"seed": 1}, **toy.FUNCTIONS, total_iterations=iterations, options=options, say=said.append
+    )
 
 
 def test_resume_takes_the_previous_checkpoint_says_so_and_ends_as_if_nothing_had_been(run_folder, copy):
@@ -224,22 +231,65 @@ def test_a_checkpoint_of_another_run_is_refused(copy, tmp_path):
     train(other, 9, [])
     shutil.copytree(other / "checkpoints" / "9", copy / "checkpoints" / "9")
     said = []
-    assert last_checkpoint(read_run(copy), said.append).manifest.step == 6
+    assert last_checkpoint(read_run(copy), said.append).manifest.iteration == 6
     assert "9 is foreign: it belongs to run" in said[0]
+    shutil.rmtree(copy / "checkpoints" / "9.damaged")
+
+
+def test_weights_of_another_run_are_not_taken_for_this_ones(copy, tmp_path):
+    train(tmp_path / "other", 9, [])
+    shutil.copytree(tmp_path / "other" / "checkpoints" / "9", copy / "checkpoints" / "9")
+    said = []
+    assert load_weights(copy, say=said.append).iteration == 6
+    assert "9 is foreign: it belongs to run" in said[0]
+
+
+def test_every_flipped_bit_of_the_settings_is_found(copy):
+    path = copy / "config.json"
+    content = path.read_bytes()
+    for place in np.random.default_rng(0).choice(8 * len(content), 200, replace=False):
+        flipped = bytearray(content)
+        flipped[place // 8] ^= 1 << (place % 8)
+        path.write_bytes(flipped)
+        with contextlib.suppress(ForesightError):  # only spaces may differ
+            assert read_run(copy).config == json.loads(content)["config"]
+
+
+def test_a_changed_setting_is_named_whether_or_not_the_digest_is_put_right(copy):
+    text = (copy / "config.json").read_text()
+    assert '"seed": 1' in text
+    (copy / "config.json").write_text(text.replace('"seed": 1', '"seed": 2'))
+    with pytest.raises(ForesightError, match=r"config.json was changed .*'seed' is 2 in it and 1 in .*checkpoints/6"):
+        read_run(copy)
+    (copy / "config.json").write_text(text)
+    change_config(copy, lambda config: config.update(seed=2))
+    for use in (lambda: last_checkpoint(read_run(copy), print), lambda: load_weights(copy)):
+        with pytest.raises(ForesightError, match=r"config.json and .*checkpoints/6 disagree: 'seed' is 2 .* and 1"):
+            use()
+
+
+def test_metrics_of_the_right_length_and_other_content_are_found(copy):
+    path = copy / "metrics.jsonl"
+    content = bytearray(path.read_bytes())
+    content[-5] ^= 1
+    path.write_bytes(content)
+    said = []
+    assert last_checkpoint(read_run(copy), said.append).manifest.iteration == 3
+    assert "metrics.jsonl is damaged: its first" in said[0]
 
 
 def test_metrics_cut_short_take_the_checkpoint_before_the_cut(copy):
     path = copy / "metrics.jsonl"
     path.write_bytes(path.read_bytes()[:-5])
     said = []
-    assert last_checkpoint(read_run(copy), said.append).manifest.step == 3
+    assert last_checkpoint(read_run(copy), said.append).manifest.iteration == 3
     assert "metrics.jsonl is damaged" in said[0]
 
 
 def test_reading_weights_takes_the_previous_checkpoint_and_says_so(copy, capsys):
     path = copy / "checkpoints" / "6" / WEIGHTS
     path.write_bytes(path.read_bytes()[:-10])
-    assert load_weights(copy).step == 3
+    assert load_weights(copy).iteration == 3
     output = capsys.readouterr().err
     assert output.startswith(f"foresight: {path} is damaged: ")
     assert output.endswith(f"; using {copy / 'checkpoints' / '3'}\n")

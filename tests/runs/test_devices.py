@@ -73,7 +73,7 @@ def runs(tmp_path_factory) -> Runs:
     many = begin(folder / "cache", orders, virtual_devices=4)
     assert end(many) == [[0, 0]]
     assert train_in_two_processes(folder / "cache", {"folder": str(runs.two), "stop_in": 1}) == [[0], [143]]
-    assert load_weights(runs.two).step == 2 * CONFIG.iterations_per_call
+    assert load_weights(runs.two).iteration == 2 * CONFIG.iterations_per_call
     assert train_in_two_processes(folder / "cache", {"folder": str(runs.two)}) == [[0], [0]]
     return runs
 

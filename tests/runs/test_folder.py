@@ -16,6 +16,7 @@ from foresight.learning.settings import LearnSettings
 from foresight.runs.config import RunConfig
 from foresight.runs.folder import open_run, open_together, read_run
 from foresight.runs.lock import check_free, own
+from tests.runs.stored import change_config
 
 
 def test_a_second_owner_is_refused_at_once_and_told_who_the_first_is(tmp_path):
@@ -73,6 +74,16 @@ def kill_the_owner(folder, times: int) -> None:
             assert json.loads((folder / "lock").read_text())["pid"] == os.getpid()
 
 
+def test_an_owner_whose_lock_is_removed_or_replaced_finds_out(tmp_path):
+    with own(tmp_path) as lock:
+        lock.check()
+        (tmp_path / "lock").unlink()
+        with pytest.raises(ForesightError, match=r"lock is gone: another process may own"):
+            lock.check()
+        with own(tmp_path), pytest.raises(ForesightError, match=r"lock is not the file that this process locked"):
+            lock.check()
+
+
 def test_the_lock_of_a_killed_owner_is_free(tmp_path):
     kill_the_owner(tmp_path, 2)
 
@@ -99,9 +110,7 @@ def test_a_run_keeps_its_identity_and_settings(tmp_path):
 def stored_without(folder, name: str, **learn) -> bytes:
     """A run begun when learning had no setting `name`: the bytes of its config.json."""
     open_run(folder, RunConfig(learn=LearnSettings(**learn)).as_json())
-    stored = json.loads((folder / "config.json").read_text())
-    del stored["config"]["learn"][name]
-    (folder / "config.json").write_text(json.dumps(stored))
+    change_config(folder, lambda config: config["learn"].pop(name))
     return (folder / "config.json").read_bytes()
 
 
@@ -150,6 +159,6 @@ def test_a_config_that_is_not_ours_is_refused(tmp_path, text, why):
 
 
 def test_a_config_of_a_later_format_is_refused(tmp_path):
-    (tmp_path / "config.json").write_text('{"format": 2, "run": "a", "config": {}}')
-    with pytest.raises(ForesightError, match=r"config.json has format 2; this version reads format 1"):
+    (tmp_path / "config.json").write_text('{"format": 3, "run": "a", "config": {}}')
+    with pytest.raises(ForesightError, match=r"config.json has format 3; this version reads format 2"):
         read_run(tmp_path)

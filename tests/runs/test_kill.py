@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from foresight.runs.checkpoints import STATE, newest_good, read_checkpoint, steps_in
+from foresight.runs.checkpoints import STATE, iterations_in, newest_good, read_checkpoint
 from foresight.runs.loop import SaveOptions, train_loop
 from foresight.runs.weights import load_weights
 from foresight.storage.arrays import to_arrays
@@ -72,7 +72,7 @@ def kill_at_points(parent: Parent, started: Path, uninterrupted: Path, folder: P
     for point in points:
         run = Path(shutil.copytree(started, folder / str(point)))
         assert parent.train(run, **order, kill_at=point) == -signal.SIGKILL
-        assert load_weights(run).step >= 6
+        assert load_weights(run).iteration >= 6
         assert parent.train(run, **order) == 0
         check_that_it_ends_the_same(run, uninterrupted)
         shutil.rmtree(run)
@@ -137,7 +137,7 @@ def check_that_nothing_was_lost(run: Path) -> None:
     """The newest checkpoint has every iteration that was done; there may be none where nothing was done."""
     metrics = run / "metrics.jsonl"
     done = len(metrics.read_bytes().splitlines()) if metrics.exists() else 0
-    assert max(steps_in(run / "checkpoints"), default=0) == done
+    assert max(iterations_in(run / "checkpoints"), default=0) == done
 
 
 def wait_for_lock(run: Path, trainer: int) -> None:
@@ -156,7 +156,7 @@ def test_a_trainer_told_to_stop_saves_and_says_how_to_go_on(parent, uninterrupte
     numbers = [signal.SIGTERM, signal.SIGINT] * 2
     statuses = signal_at_random(parent, uninterrupted, tmp_path / "run", numbers, seed=1)
     assert all(status in (128 + number, 0) for number, status in zip(numbers, statuses, strict=True))
-    assert "the same command goes on" in (tmp_path / "run.log").read_text()
+    assert "the same command resumes" in (tmp_path / "run.log").read_text()
 
 
 @pytest.mark.soak
@@ -189,7 +189,7 @@ def test_one_signal_lets_the_chunk_finish_and_a_second_one_stops_at_once(parent,
     wait_until(lambda: metrics.exists() and metrics.stat().st_size > 0)
     os.kill(trainer, signal.SIGINT)
     assert parent.end() == 130
-    saved = load_weights(tmp_path / "run").step
+    saved = load_weights(tmp_path / "run").iteration
     assert saved > 0
     assert len(metrics.read_bytes().splitlines()) == saved
 
@@ -200,7 +200,7 @@ def test_one_signal_lets_the_chunk_finish_and_a_second_one_stops_at_once(parent,
     time.sleep(1)
     os.kill(trainer, signal.SIGTERM)
     assert parent.end() == 143
-    assert load_weights(tmp_path / "run").step == saved, "the call was not waited for"
+    assert load_weights(tmp_path / "run").iteration == saved, "the call was not waited for"
 
 
 def test_a_signal_before_the_first_chunk_is_done_stops_at_once(parent, uninterrupted, tmp_path):
@@ -209,7 +209,7 @@ def test_a_signal_before_the_first_chunk_is_done_stops_at_once(parent, uninterru
     wait_until(lambda: (tmp_path / "run" / "checkpoints" / "0").exists())
     os.kill(trainer, signal.SIGTERM)
     assert parent.end() == 143
-    assert load_weights(tmp_path / "run").step == 0
+    assert load_weights(tmp_path / "run").iteration == 0
 
 
 def signal_while_saving(
@@ -223,7 +223,7 @@ def signal_while_saving(
         status = parent.train(run, **order, signal_at=[operation, number, times])
         check_that_nothing_was_lost(run)
         assert not list(run.rglob(".*")), "nothing half written is left"
-        finished = load_weights(run).step == ITERATIONS  # the first signal came in the last save
+        finished = load_weights(run).iteration == ITERATIONS  # the first signal came in the last save
         assert status == 128 + number or (finished and status == 0)
         assert parent.train(run, **order) == 0
         check_that_it_ends_the_same(run, uninterrupted)
@@ -255,7 +255,7 @@ def signal_while_busy(
     assert parent.end() == 128 + number
     assert time.monotonic() - asked < 10
     check_that_nothing_was_lost(run)
-    stopped_at = load_weights(run).step
+    stopped_at = load_weights(run).iteration
     assert parent.train(run, **order) == 0
     check_that_it_ends_the_same(run, uninterrupted)
     return stopped_at

@@ -14,10 +14,11 @@ import pytest
 
 from foresight.errors import ForesightError
 from foresight.runs import loop
-from foresight.runs.checkpoints import read_checkpoint, steps_in
+from foresight.runs.checkpoints import iterations_in, read_checkpoint
 from foresight.runs.loop import SaveOptions, strengthen, train_loop
 from foresight.runs.metrics import read_metrics
 from foresight.runs.weights import load_weights
+from foresight.runs.writer import Score
 from foresight.storage import files
 from tests.faults import FullDisk
 from tests.runs import toy
@@ -76,19 +77,19 @@ def test_a_weakly_typed_state_goes_on_alike(tmp_path):
 
 def test_checkpoints_are_made_as_often_as_asked(tmp_path):
     train(tmp_path / "a", save={"iterations": 6, "keep": 9})
-    assert steps_in(tmp_path / "a" / "checkpoints") == [12, 6, 0]
+    assert iterations_in(tmp_path / "a" / "checkpoints") == [12, 6, 0]
     train(tmp_path / "b", save={"iterations": None, "keep": 9})
-    assert steps_in(tmp_path / "b" / "checkpoints") == [12, 0]
+    assert iterations_in(tmp_path / "b" / "checkpoints") == [12, 0]
     train(tmp_path / "c", save={"iterations": None, "seconds": 0, "keep": 9})
-    assert steps_in(tmp_path / "c" / "checkpoints") == [12, 9, 6, 3, 0]
+    assert iterations_in(tmp_path / "c" / "checkpoints") == [12, 9, 6, 3, 0]
 
 
 def test_the_best_checkpoint_is_kept_by_its_mean_since_the_last_save(tmp_path):
     train(tmp_path, 30, save={"best": "loss", "keep": 2})
     means = {at: np.mean([r["loss"] for r in read_metrics(tmp_path)[at - 3 : at]]) for at in range(3, 31, 3)}
     best = max(means, key=means.get)
-    assert set(steps_in(tmp_path / "checkpoints")) == {30, 27, best}
-    assert load_weights(tmp_path, best=True).step == best
+    assert set(iterations_in(tmp_path / "checkpoints")) == {30, 27, best}
+    assert load_weights(tmp_path, best=True).iteration == best
     assert read_checkpoint(tmp_path / "checkpoints" / str(best)).manifest.score == pytest.approx(means[best])
 
 
@@ -111,7 +112,7 @@ def test_a_signal_saves_what_was_done_and_says_how_to_go_on(tmp_path):
     assert outcome.message.startswith("stopped after iteration 9, saved in ")
     assert "the same command resumes" in outcome.message
     assert signal.getsignal(signal.SIGTERM) is before
-    assert load_weights(tmp_path).step == 9
+    assert load_weights(tmp_path).iteration == 9
 
 
 @pytest.mark.parametrize(("ahead", "first"), [(False, 3), (True, 0)])
@@ -141,7 +142,7 @@ def test_a_signal_in_the_first_chunk_is_obeyed_after_it_where_that_was_compiled_
 
     outcome = train(tmp_path, compile_call=lambda state: call)
     assert (outcome.iterations, outcome.exit_code) == (3, 130)
-    assert load_weights(tmp_path).step == 3
+    assert load_weights(tmp_path).iteration == 3
 
 
 def test_nothing_is_compiled_for_a_run_that_is_done(tmp_path):
@@ -182,7 +183,7 @@ def bad_memory(state, metrics):
 def test_what_is_not_finite_stops_the_run_before_it_is_saved(tmp_path, spoil, name):
     with pytest.raises(ForesightError, match=f"{name} is not finite; the last good checkpoint is .*checkpoints/6"):
         train(tmp_path, functions={"call": spoiled(9, spoil)})
-    assert steps_in(tmp_path / "checkpoints") == [6, 3]
+    assert iterations_in(tmp_path / "checkpoints") == [6, 3]
     assert [record["iteration"] for record in read_metrics(tmp_path)] == [1, 2, 3, 4, 5, 6]
     assert same(train(tmp_path).state, trained(12)), "once the cause is gone it goes on"
 
@@ -195,7 +196,7 @@ def test_100_spoiled_updates_are_each_caught_in_their_chunk(tmp_path):
         spoil = [bad_metric, bad_weight, bad_memory][attempt % 3]
         with pytest.raises(ForesightError, match="is not finite"):
             train(folder, 24, functions={"call": spoiled(at, spoil)}, save={"iterations": 3})
-        assert steps_in(folder / "checkpoints")[0] == at - 3
+        assert iterations_in(folder / "checkpoints")[0] == at - 3
 
 
 def test_a_start_that_is_not_finite_saves_nothing(tmp_path):
@@ -203,7 +204,7 @@ def test_a_start_that_is_not_finite_saves_nothing(tmp_path):
     bad = begin._replace(net=begin.net | {"bias": begin.net["bias"] + jnp.nan})
     with pytest.raises(ForesightError, match="array 'net/bias' of the training state is not finite; nothing was saved"):
         train(tmp_path, functions={"initial_state": lambda: bad})
-    assert steps_in(tmp_path / "checkpoints") == []
+    assert iterations_in(tmp_path / "checkpoints") == []
 
 
 def test_a_chunk_that_does_nothing_is_an_error(tmp_path):
@@ -231,7 +232,7 @@ def test_a_disk_without_room_for_three_checkpoints_is_refused_at_the_start(tmp_p
     for folder in (tmp_path, tmp_path / "new"):
         with pytest.raises(ForesightError, match="has room for 0 MB; three checkpoints need"):
             train(folder)
-    assert steps_in(tmp_path / "new" / "checkpoints") == []
+    assert iterations_in(tmp_path / "new" / "checkpoints") == []
 
 
 def test_a_folder_that_vanishes_stops_the_run(tmp_path):
@@ -239,9 +240,7 @@ def test_a_folder_that_vanishes_stops_the_run(tmp_path):
         if int(state.iterations) == 6:
             shutil.rmtree(tmp_path / "run")
 
-    with pytest.raises(
-        ForesightError, match=r"iteration 9 could not be saved: cannot write .*checkpoints/9: No such file"
-    ):
+    with pytest.raises(ForesightError, match=r"run/lock is gone: another process may own .*run now, so this one stops"):
         train(tmp_path / "run", on_call=vanish)
 
 
@@ -275,4 +274,34 @@ def test_a_state_that_does_not_fit_its_run_is_refused_and_nothing_is_changed(tmp
     with pytest.raises(ForesightError, match=r"array 'memory' is bfloat16\[4, 5\], here it must be bfloat16\[4, 6\]"):
         train(tmp_path, 9, functions={"initial_state": lambda: wider})
     assert (tmp_path / "metrics.jsonl").read_bytes() == before
-    assert steps_in(tmp_path / "checkpoints") == [6, 3]
+    assert iterations_in(tmp_path / "checkpoints") == [6, 3]
+
+
+def test_an_owner_whose_lock_was_removed_writes_nothing_more(tmp_path):
+    def remove(state, records):
+        if int(state.iterations) == 6:
+            (tmp_path / "lock").unlink()
+            second.append(train(tmp_path, 9))
+
+    second: list = []
+    with pytest.raises(ForesightError, match=r"lock is (gone|not the file that this process locked)"):
+        train(tmp_path, 30, on_call=remove)
+    assert [record["iteration"] for record in read_metrics(tmp_path)] == list(range(1, 10))
+    assert same(second[0].state, trained(9))
+    assert same(train(tmp_path, 12).state, trained(12))
+
+
+def test_what_is_scored_or_kept_for_a_reason_is_saved(tmp_path):
+    seen = []
+
+    def evaluate(state, iterations):
+        seen.append(iterations)
+        return Score(float(iterations % 12), "luck") if iterations in (3, 9, 15) else None
+
+    def kept_for(before, after):
+        return "a reason" if before < 6 <= after else None
+
+    train(tmp_path, 18, evaluate=evaluate, kept_for=kept_for, save={"iterations": None, "keep": 1})
+    assert seen == [0, 3, 6, 9, 12, 15, 18]
+    assert iterations_in(tmp_path / "checkpoints") == [18, 9, 6]
+    assert load_weights(tmp_path, best=True).iteration == 9

@@ -18,21 +18,21 @@ import jax
 from jax.sharding import NamedSharding, PartitionSpec
 
 address, process, folder, iterations = sys.argv[1], int(sys.argv[2]), sys.argv[3], int(sys.argv[4])
-jax.config.iteration("jax_cpu_collectives_implementation", "gloo")
+jax.config.update("jax_cpu_collectives_implementation", "gloo")
 jax.distributed.initialize(address, num_processes=2, process_id=process)
 
-from foresight.runs.loop import SaveOptions, train_in_chunks
+from foresight.runs.loop import SaveOptions, train_loop
 from tests.runs import toy
 
 mesh = jax.make_mesh((2,), ("envs",))
 whole, split = (NamedSharding(mesh, PartitionSpec(*names)) for names in ((), ("envs",)))
-shardings = jax.tree.map(lambda leaf: whole, jax.eval_shape(toy.begin))._replace(environments=split, memory=split)
+shardings = jax.tree.map(lambda leaf: whole, jax.eval_shape(toy.begin))._replace(env_keys=split, memory=split)
 functions = toy.FUNCTIONS | {
     "initial_state": jax.jit(toy.begin, out_shardings=shardings),
     "call": jax.jit(toy.call, out_shardings=(shardings, whole)),
 }
-outcome = train_in_chunks(folder, {}, **functions, total_updates=iterations, options=SaveOptions(iterations=3))
-assert not outcome.state.environments.is_fully_addressable
+outcome = train_loop(folder, {}, **functions, total_iterations=iterations, options=SaveOptions(iterations=3))
+assert not outcome.state.env_keys.is_fully_addressable
 print(outcome.iterations)
 """
 
@@ -72,5 +72,5 @@ def test_two_processes_write_one_run_and_go_on_from_it(tmp_path):
         state, _ = toy.call(state)
     saved = read_checkpoint(tmp_path / "checkpoints" / "9").contents[STATE].arrays
     alone = to_arrays(state)
-    assert saved["num_envs"].tobytes() == alone["num_envs"].tobytes()
+    assert saved["env_keys"].tobytes() == alone["env_keys"].tobytes()
     assert abs(saved["net/kernel"] - alone["net/kernel"]).max() < 1e-5

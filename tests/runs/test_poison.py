@@ -16,7 +16,7 @@ from foresight.errors import ForesightError
 from foresight.learning import update as train
 from foresight.learning.loss import loss
 from foresight.learning.settings import LearnSettings
-from foresight.runs.checkpoints import read_checkpoint, steps_in
+from foresight.runs.checkpoints import iterations_in, read_checkpoint
 from foresight.runs.loop import SaveOptions, train_loop
 from foresight.runs.metrics import read_metrics
 from foresight.runs.nan_guard import first_non_finite
@@ -113,7 +113,7 @@ def run(folder: Path, program, place: str, update: int, value: float):
 
 
 def check_that_all_saved_is_finite(folder: Path) -> None:
-    for step in steps_in(folder / "checkpoints"):
+    for step in iterations_in(folder / "checkpoints"):
         for content in read_checkpoint(folder / "checkpoints" / str(step)).contents.values():
             assert first_non_finite(content.arrays) is None
 
@@ -127,7 +127,7 @@ def check_stopped(folder: Path, program, place: str, update: int, value: float) 
     found_in = update + 1 if place == "weight" else update
     expected = rf"'[a-z_/]+' in iteration {found_in}" if found_in <= good + CHUNK else "array 'net/weights'"
     assert re.match(rf"{expected}.* is not finite; the last good checkpoint is .*/{good}$", str(stopped.value))
-    assert steps_in(folder / "checkpoints")[0] == good
+    assert iterations_in(folder / "checkpoints")[0] == good
     assert len(read_metrics(folder)) == good
     check_that_all_saved_is_finite(folder)
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from foresight.runs.checkpoints import read_checkpoint, steps_in
+from foresight.runs.checkpoints import iterations_in, read_checkpoint
 from foresight.runs.metrics import read_metrics
 
 ROOT = Path(__file__).parent.parent.parent
@@ -44,7 +44,7 @@ def train(folder: Path, words: str, order: dict, **environment: str) -> Seen:
     process = begin(folder, words, order, **environment)
     output, errors = process.communicate()
     assert process.returncode == 0, errors
-    last = folder / "checkpoints" / str(steps_in(folder / "checkpoints")[0])
+    last = folder / "checkpoints" / str(iterations_in(folder / "checkpoints")[0])
     files = read_checkpoint(last).contents
     state = {f"{file}: {name}": x.tobytes() for file in files for name, x in files[file].arrays.items()}
     return Seen(output.splitlines()[-1], (folder / "metrics.jsonl").read_bytes(), state)
@@ -60,11 +60,11 @@ def check_that_it_repeats(folder: Path, words: str, watching: str, witness: bool
     terminal = {"FORCE_COLOR": "1", "COLUMNS": "120"}
     second = train(folder / "second", watched, {"witness": witness, "evaluate": True}, **environment, **terminal)
     assert second == first
-    assert len(steps_in(folder / "second" / "checkpoints")) == len(read_metrics(folder / "first")) + 1
+    assert len(iterations_in(folder / "second" / "checkpoints")) == len(read_metrics(folder / "first")) + 1
     other = train(folder / "other", f"{words} --seed 1", {"witness": witness}, **environment)
     assert other.metrics != first.metrics
     changed = {name.partition("/")[0] for name in first.state if other.state[name] != first.state[name]}
-    assert {"state.safetensors: net", "state.safetensors: environments", "state.safetensors: key"} <= changed
+    assert {"state.safetensors: net", "state.safetensors: acting", "state.safetensors: key"} <= changed
     assert (other.play != first.play) == witness
     return first
 
@@ -85,7 +85,7 @@ def test_the_same_seed_gives_the_same_run_in_any_process(tmp_path, quickly):
 
 
 @pytest.mark.soak
-def test_the_same_seed_gives_the_same_million_steps_in_three_processes(tmp_path):
+def test_the_same_seed_gives_the_same_million_iterations_in_three_processes(tmp_path):
     first = check_that_it_repeats(tmp_path, FULL, "--tensorboard", witness=True, XLA_FLAGS="")
     assert read_metrics(tmp_path / "first")[-1]["steps"] >= 1_000_000
     assert train(tmp_path / "third", FULL, {"witness": True}, XLA_FLAGS="") == first

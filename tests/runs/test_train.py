@@ -1,5 +1,6 @@
 """The real trainer is never lost: stopped and resumed, watched and logged, it gives the same run bit for bit."""
 
+import dataclasses
 import os
 import signal
 from pathlib import Path
@@ -17,7 +18,8 @@ from foresight.runs import train
 from foresight.runs.build import build_env
 from foresight.runs.checkpoints import STATE, WEIGHTS, read_checkpoint
 from foresight.runs.lock import own
-from foresight.runs.metrics import read_metrics
+from foresight.runs.metrics import format_records, read_metrics
+from foresight.runs.program import Program
 from foresight.runs.train import run_training
 from foresight.runs.weights import load_weights
 from foresight.runs.writer import SaveOptions
@@ -37,7 +39,7 @@ def compiled():
         yield compiled
 
 
-def spoil(monkeypatch, compiled: train.Program, change) -> None:
+def spoil(monkeypatch, compiled: Program, change) -> None:
     """Let runs begin with every weight changed."""
 
     def initial_state():
@@ -142,7 +144,7 @@ def test_a_loss_that_is_not_finite_stops_the_run_and_names_the_last_good_checkpo
     good = tmp_path / "checkpoints" / "0"
     with pytest.raises(ForesightError, match=f"'.*' in iteration 1 is not finite; the last good checkpoint is {good}"):
         run_training(CONFIG, tmp_path)
-    assert load_weights(tmp_path).step == 0
+    assert load_weights(tmp_path).iteration == 0
     assert read_metrics(tmp_path) == []
 
 
@@ -174,3 +176,16 @@ def test_a_run_that_somebody_else_trains_is_refused(uninterrupted):
 
 def test_the_records_of_one_seed_are_numbers_not_lists(uninterrupted):
     assert all(isinstance(value, int | float) for record in read_metrics(uninterrupted) for value in record.values())
+
+
+def test_a_run_whose_every_iteration_was_skipped_is_not_done(uninterrupted, tmp_path, monkeypatch):
+    records = [{"iteration": at, "skipped": [4.0, 0.0 if at == 8 else 4.0]} for at in (4, 8, 12)]
+    (tmp_path / "metrics.jsonl").write_bytes(format_records(records))
+    two = dataclasses.replace(CONFIG, seed=3, seeds=2)
+    with pytest.raises(ForesightError, match="has learned nothing: all 12 iterations of seed 3 were not finite"):
+        train.check_learned(two, tmp_path)
+    (tmp_path / "metrics.jsonl").write_bytes(format_records([record | {"skipped": [3, 0]} for record in records]))
+    train.check_learned(two, tmp_path)
+    monkeypatch.setattr(train, "read_metrics", lambda folder: [{"skipped": 12.0}])
+    with pytest.raises(ForesightError, match="has learned nothing"):
+        run_training(CONFIG, uninterrupted)

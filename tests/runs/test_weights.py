@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from foresight.errors import ForesightError
-from foresight.runs.checkpoints import steps_in
+from foresight.runs.checkpoints import iterations_in
 from foresight.runs.loop import SaveOptions, train_loop
 from foresight.runs.weights import load_weights
 from foresight.storage.arrays import encode, fill
@@ -49,7 +49,7 @@ def run(tmp_path_factory) -> Path:
 @pytest.mark.parametrize("part", ["", "checkpoints/6", "checkpoints/6/weights.safetensors"])
 def test_weights_come_from_a_run_a_checkpoint_or_a_file_with_their_config(run, part):
     weights = load_weights(run / part)
-    assert (weights.config, weights.step) == (CONFIG, 6)
+    assert (weights.config, weights.iteration) == (CONFIG, 6)
     template = jax.eval_shape(toy.begin).net
     state, _ = toy.call(toy.call(toy.begin())[0])
     assert same(fill(template, weights.arrays, weights.source), state.net)
@@ -212,7 +212,7 @@ def read_while_training(folder: Path, reads: int, checkpoints: int) -> None:
     def read() -> None:
         try:
             while len(seen) < reads or len(set(seen)) < checkpoints:
-                seen.append(load_weights(folder).step)
+                seen.append(load_weights(folder).iteration)
         except Exception as error:
             failures.append(error)
         done.set()
@@ -230,7 +230,7 @@ def read_while_training(folder: Path, reads: int, checkpoints: int) -> None:
     reader.join()
     assert not failures
     assert seen == sorted(seen)
-    assert len(steps_in(folder / "checkpoints")) == 1
+    assert len(iterations_in(folder / "checkpoints")) == 1
 
 
 def test_weights_can_be_read_from_a_live_run_that_prunes_under_the_reader(tmp_path):
@@ -244,6 +244,14 @@ def test_weights_can_be_read_1000_times_from_a_live_run(tmp_path):
 
 def test_bfloat16_weights_come_back(tmp_path):
     weights = {"a": np.asarray(jnp.arange(4, dtype=jnp.bfloat16))}
-    (tmp_path / "w.safetensors").write_bytes(encode(weights, {"config": CONFIG, "step": 1}))
+    (tmp_path / "w.safetensors").write_bytes(encode(weights, {"config": CONFIG, "iteration": 1, "steps": 10}))
     loaded = load_weights(str(tmp_path / "w.safetensors"))
     assert fill({"a": jnp.zeros(4, jnp.bfloat16)}, loaded.arrays, loaded.source)["a"].tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("value", [np.nan, -np.inf])
+def test_weights_that_are_not_finite_are_rejected_by_name(tmp_path, value):
+    weights = {"bias": np.zeros(3, np.float32), "kernel": np.array([1.0, value], jnp.bfloat16)}
+    (tmp_path / "w.safetensors").write_bytes(encode(weights, {"config": CONFIG, "iteration": 1, "steps": 10}))
+    with pytest.raises(ForesightError, match=r"w.safetensors cannot be used: its array 'kernel' holds NaN or infinity"):
+        load_weights(tmp_path / "w.safetensors")

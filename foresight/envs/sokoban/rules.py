@@ -1,5 +1,6 @@
 """Sokoban: push every box onto a target. Boards of any size are held as bits, one word for 32 inner cells."""
 
+from collections.abc import Sequence
 from functools import reduce
 from math import ceil
 from operator import or_
@@ -16,12 +17,14 @@ from foresight.envs.fast_random import below, hash_key
 from foresight.errors import ForesightError
 from foresight.levels import LevelSet, open_set
 from foresight.levels.cells import WALL, has_box, has_player, has_target
+from foresight.levels.mixture import Part, parse_mixture
 from foresight.render.palette import SOKOBAN, Palette
 from foresight.render.sprites import COLOURS, SIDE, SPRITES
 from foresight.types import Mosaic, Tiles
 
 NOOP, UP, DOWN, LEFT, RIGHT = range(5)
 CODES = len(COLOURS)
+LEVEL_SALT = 0x5BD1E995  # of the word that chooses a level within its set; another chooses the set
 VIEWS = {
     "sprites": Tiles(SPRITES),
     "pixels": Tiles(COLOURS[:, None, None]),
@@ -43,6 +46,14 @@ class Board(NamedTuple):
     column: Array  # int32 []
 
 
+class Mixture(NamedTuple):
+    """Sets of levels, one after the other in the array of all levels, that are drawn by shares: [K] each."""
+
+    bounds: Array  # uint32 [K - 1]: a random word below the first is for the first set, and so on
+    starts: Array  # int32, the first level of each set
+    counts: Array  # uint32, how many there are of each
+
+
 class Sokoban(Env):
     """The rules, with a set of levels to draw from."""
 
@@ -60,6 +71,7 @@ class Sokoban(Env):
     off_reward: float = eqx.field(static=True, default=-1.0)  # for a box that leaves one
     solved_reward: float = eqx.field(static=True, default=10.0)  # when all boxes are on targets
     max_episode_steps: tuple[int, int] = eqx.field(static=True, default=(120, 120))
+    mixture: "Mixture | None" = None  # which of the levels are drawn how often, where not all are drawn alike
 
     def __check_init__(self):
         if self.view not in VIEWS:
@@ -76,11 +88,18 @@ class Sokoban(Env):
         solved_reward: float = 10.0,
         max_episode_steps: tuple[int, int] = (120, 120),
     ) -> Self:
-        """Sokoban on the levels of a set, given by name, by file or as it is."""
-        if not isinstance(levels, LevelSet):
-            levels = open_set(levels)
+        """Sokoban on the levels of a set: its name, its file or itself; of several sets as `NAME:SHARE,NAME:SHARE`."""
+        parts = [Part("", 1.0)] if isinstance(levels, LevelSet) else parse_mixture(levels)
+        sets = [levels] if isinstance(levels, LevelSet) else [open_set(part.name) for part in parts]
+        height, width = sets[0].height, sets[0].width
+        for part, each in zip(parts, sets, strict=True):
+            if (each.height, each.width) != (height, width):
+                size = f"{each.height}x{each.width}"
+                raise ForesightError(f"levels '{levels}': boards of {part.name} are {size}, not {height}x{width}")
         rewards = (step_reward, on_reward, off_reward, solved_reward)
-        return cls(jnp.asarray(pack_set(levels)), levels.height, levels.width, view, *rewards, max_episode_steps)
+        packed = jnp.asarray(np.concatenate([pack_set(each) for each in sets]) if len(sets) > 1 else pack_set(sets[0]))
+        mixture = mixed([part.share for part in parts], [len(each) for each in sets]) if len(sets) > 1 else None
+        return cls(packed, height, width, view, *rewards, max_episode_steps, mixture)
 
     @property
     def inner(self) -> tuple[int, int]:
@@ -110,8 +129,11 @@ class Sokoban(Env):
         return len(self.levels)
 
     def reset(self, key: Array) -> Board:
-        """A level drawn uniformly, with replacement."""
-        return self.reset_to(below(len(self.levels), hash_key(key)))
+        """A level drawn with replacement: uniformly, or from a set that is drawn by its share first."""
+        if self.mixture is None:
+            return self.reset_to(below(len(self.levels), hash_key(key)))
+        part = jnp.sum(hash_key(key) >= self.mixture.bounds, dtype=jnp.int32)
+        return self.reset_to(self.mixture.starts[part] + below(self.mixture.counts[part], hash_key(key, LEVEL_SALT)))
 
     def reset_to(self, index: Array) -> Board:
         """The level number `index`, int32 []."""
@@ -170,6 +192,13 @@ class Sokoban(Env):
     def paint(self, observation: Array) -> Array:
         """The board as seen in the chosen view, uint8 [H, W, C]."""
         return Mosaic(observation, self.tiles).paint()
+
+
+def mixed(shares: Sequence[float], counts: Sequence[int]) -> Mixture:
+    """The mixture of sets of so many levels that are drawn with these shares, which add up to 1."""
+    bounds = np.minimum(np.round(np.cumsum(shares)[:-1] * 2**32), 2**32 - 1)
+    starts = np.cumsum([0, *counts[:-1]])
+    return Mixture(jnp.asarray(bounds, jnp.uint32), jnp.asarray(starts, jnp.int32), jnp.asarray(counts, jnp.uint32))
 
 
 def pack_set(levels: LevelSet) -> np.ndarray:

@@ -1,0 +1,74 @@
+"""What is compiled of a run: its first state, and the iterations of a call."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+from jax.sharding import Mesh
+
+from foresight.envs.env import Env
+from foresight.learning.update import Metrics, TrainState, init_training, train
+from foresight.runs.build import build_net
+from foresight.runs.config import RunConfig
+from foresight.runs.devices import placement, within
+from foresight.runs.phases import Phase
+
+TrainCall = Callable[[TrainState], tuple[TrainState, Metrics]]
+
+
+class Program(NamedTuple):
+    """A run's compiled parts. With several seeds every array of the state has a first axis for them.
+
+    Metrics are [iterations], or [iterations, seeds].
+    """
+
+    shape: Callable[[], TrainState]  # of shapes: what `initial_state` will give
+    initial_state: Callable[[], TrainState]
+    call: TrainCall
+    compile_call: Callable[[TrainState], TrainCall]  # `call`, compiled for such a state
+
+
+def program(config: RunConfig, env: Env, mesh: Mesh | None = None, phase: Phase | None = None) -> Program:
+    """What trains the agents of `config` in `env`, in its first phase or another, on one device or those of `mesh`."""
+    settings = (phase or config.plan[0]).settings
+
+    def begin(seed: jax.Array) -> TrainState:
+        net_key, train_key = jax.random.split(jax.random.key(seed))
+        return init_training(env, build_net(config, env, net_key), settings, train_key)
+
+    def iterations(env: Env, state: TrainState) -> tuple[TrainState, Metrics]:
+        return train(env, settings, state, config.iterations_per_call)
+
+    seeds = config.seed
+    if config.seeds > 1:
+        seeds = config.seed + np.arange(config.seeds)
+        begin, iterations = jax.vmap(begin), jax.vmap(iterations, in_axes=(None, 0), out_axes=(0, 1))
+    shape = partial(jax.eval_shape, begin, seeds)
+    if mesh is None:
+        begin, iterations = jax.jit(begin), jax.jit(iterations, donate_argnums=1)
+        return Program(shape, partial(begin, seeds), partial(iterations, env), partial(compiled_for, env, iterations))
+    everywhere, state = placement(mesh, shape(), config.seeds)
+    begin = jax.jit(begin, out_shardings=state)
+    iterations = jax.jit(
+        iterations, donate_argnums=1, in_shardings=(everywhere, state), out_shardings=(state, everywhere)
+    )
+    env = jax.device_put(env, everywhere)
+    compile_call = within(mesh, partial(compiled_for, env, iterations))
+    return Program(
+        shape,
+        partial(within(mesh, begin), seeds),
+        partial(within(mesh, iterations), env),
+        lambda state: within(mesh, compile_call(state)),
+    )
+
+
+def compiled_for(env: Env, iterations: Any, state: TrainState) -> TrainCall:
+    """The iterations of a call, compiled for states like this one."""
+    return partial(iterations.lower(env, state).compile(), env)
+
+
+def iterations_done(state: TrainState) -> int:
+    """How many iterations a state has behind it."""
+    return int(np.max(state.iterations))

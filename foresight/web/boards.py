@@ -6,6 +6,7 @@ import numpy as np
 
 from foresight.levels import LevelError
 from foresight.levels.cells import WALL
+from foresight.levels.limits import LARGEST_SIDE
 from foresight.levels.operations import pad_cells
 from foresight.levels.run_length import is_run_length, rows_of_runs
 from foresight.levels.text import format_board, parse
@@ -41,6 +42,12 @@ def written_out(text: str) -> str:
         raw = line.encode("ascii", "replace")
         lines += [row.decode() for row in rows_of_runs(raw)] if is_run_length(raw) else [line]
     return "\n".join(lines)
+
+
+def first_rows(text: str) -> list[str]:
+    """The rows of a text that is no level, as far as a board could reach: to show what is wrong in it."""
+    rows = written_out(text[:LONGEST]).split("\n")
+    return [row[:LARGEST_SIDE] for row in rows[:LARGEST_SIDE]]
 
 
 def problem_of(message: str) -> Problem:

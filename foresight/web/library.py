@@ -98,7 +98,6 @@ class Library:
             "levels": None if mind.takes_boards else env.level_count,
             "has_plan": mind.plan is not None,
             "symbols": [style.symbol for style in env.palette.styles],
-            "steps": mind.agent.frames,
         }
 
     def level_set(self, name: str) -> LevelSet:

@@ -20,7 +20,7 @@ from foresight import __version__
 from foresight.errors import ForesightError
 from foresight.web import jobs, parsing
 from foresight.web.answers import Answers
-from foresight.web.boards import format_runs, read_board, trim
+from foresight.web.boards import first_rows, format_runs, read_board, trim
 from foresight.web.episodes import Request
 from foresight.web.guard import Guard
 from foresight.web.library import Library
@@ -128,12 +128,13 @@ class Pages:
         values = parsing.read_json(await request.body())
         agent = values.get("agent")
         mind = await run_in_threadpool(self.library.mind, parsing.text(values, "agent")) if agent else None
+        board = parsing.text(values, "board")
         try:
-            return JSONResponse(jobs.describe_board(read_board(parsing.text(values, "board")), mind))
+            return JSONResponse(jobs.describe_board(read_board(board), mind))
         except Problem as problem:
             if problem.status != 422:
                 raise
-            return JSONResponse({"ok": False} | problem.as_json())
+            return JSONResponse({"ok": False, "rows": first_rows(board)} | problem.as_json())
 
     async def solve(self, request: HttpRequest) -> Response:
         """A shortest solution of a board."""

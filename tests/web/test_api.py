@@ -119,6 +119,11 @@ def test_a_fault_is_reported_at_its_cell(site, board, place, words):
     assert (answer.json.get("row"), answer.json.get("column")) == (place or (None, None))
 
 
+def test_a_board_at_fault_comes_back_as_rows_to_show_it_in(site):
+    answer = site.post("/api/check", {"board": "5#|#@$.@|5#"}).json
+    assert answer["rows"] == ["#####", "#@$.@", "#####"]
+
+
 def test_a_good_board_comes_back_as_rows_and_as_one_line(site):
     answer = site.post("/api/check", {"board": BOARD, "agent": "tiny"}).json
     assert answer["ok"]

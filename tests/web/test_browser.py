@@ -23,7 +23,7 @@ pytestmark = [
 FLAGS = """--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking
     --disable-component-update --disable-sync""".split()
 LEVEL = "#agent=drc33-100m&set=builtin/hard&level=14"
-WAIT = 60_000  # milliseconds; programs are compiled while the first test waits
+WAIT = 30_000  # milliseconds; programs are compiled while the first test waits
 PAIR = "#######\n#@ $ .#\n#######"
 
 
@@ -278,7 +278,8 @@ def test_everything_has_a_name_and_enough_contrast(visit):
         wait_for(page, "#status", "Thinking helps")
         nameless = page.evaluate(
             """() => [...document.querySelectorAll('button, select, input, textarea, canvas, svg[role=img]')]
-                .filter((e) => !(e.getAttribute('aria-label') || e.textContent.trim() || e.labels?.length)).map((e) => e.outerHTML)"""
+                .filter((e) => !(e.getAttribute('aria-label') || e.textContent.trim() || e.labels?.length))
+                .map((e) => e.outerHTML)"""
         )
         assert nameless == []
         assert page.evaluate(CONTRASTS) == []

@@ -29,7 +29,7 @@ def tiny_mind() -> Mind:
         for layer in (0, 1)
         for kernel in (1, 3)
     ]
-    return Mind("tiny", Agent(net, env, RunConfig(), 0, 0, Path("tiny")), tuple(probes))
+    return Mind("tiny", Agent(net, env, RunConfig(), 0, 0, 0, Path("tiny")), tuple(probes))
 
 
 @dataclass(frozen=True)

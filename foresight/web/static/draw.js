@@ -97,7 +97,7 @@ export class Draw {
       this.asking = new AbortController();
       try {
         const answer = await getCheck({ board: text, agent: this.page.state.agent }, this.asking.signal);
-        if (answer.ok && isPasted) this.board = boardOfRows(answer.rows, ...answer.size);
+        if (isPasted) this.board = boardOfRows(answer.rows, this.board.height, this.board.width);
         this.judge(answer);
       } catch (problem) {
         if (problem.name !== "AbortError") this.say(problem.message, true);

@@ -2,6 +2,7 @@
 
 import importlib.util
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated
 
 from tyro.conf import Positional, arg
@@ -17,7 +18,8 @@ MODEL is a run folder, a checkpoint folder or a .safetensors file, beside the ag
 
 examples:
   foresight serve
-  foresight serve runs/mine --port 9000"""
+  foresight serve runs/mine --port 9000
+  foresight serve --export talk"""
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,8 @@ class Serve:
     """the port; 0 for any that is free"""
     name: tuple[str, ...] = ()
     """names that the machine is called by in the address of the page, beside localhost and its numbers"""
+    export: Path | None = None
+    """serve nothing: write a page of recorded episodes into this folder, which opens without a server"""
 
     def __post_init__(self) -> None:
         check_count("port", self.port, 0, 65_535)
@@ -42,6 +46,12 @@ def main(arguments: list[str]) -> None:
     options = parse_options(Serve, arguments, "foresight serve", EXAMPLE)
     if importlib.util.find_spec("starlette") is None or importlib.util.find_spec("uvicorn") is None:
         raise MissingExtra("the page", "web")
+    if options.export is not None:
+        with working("playing the levels of the page"):
+            from foresight.web.export import export
+
+            print(f"page in {export(options.export)}")
+        return
     with working("loading"):
         from foresight.web.server import serve
 

@@ -10,6 +10,7 @@ pytest.importorskip("playwright.sync_api", reason="needs playwright, of the extr
 
 from playwright import sync_api as playwright
 
+from foresight.web.export import page_of, record
 from foresight.web.library import Library
 from foresight.web.pages import Pages
 from tests.web.serving import served
@@ -46,7 +47,7 @@ def visit(site, browser):
     """Open an address, as a visitor who has been here before; nothing may be said on the console."""
     contexts, said = [], []
 
-    def open_page(hash_="", seen=True, **options):
+    def open_page(hash_="", seen=True, path=None, **options):
         context = browser.new_context(
             **{"viewport": {"width": 1280, "height": 900}, "reduced_motion": "reduce"} | options
         )
@@ -57,11 +58,15 @@ def visit(site, browser):
         page.on("pageerror", lambda error: said.append(str(error)))
         page.on(
             "request",
-            lambda request: said.append(request.url) if not request.url.startswith((site.address, "blob:")) else None,
+            lambda request: (
+                said.append(request.url)
+                if not request.url.startswith((site.address, "blob:", "file:", "data:"))
+                else None
+            ),
         )
         if seen:
             page.add_init_script("localStorage.setItem('foresight-seen', 'yes')")
-        page.goto(site.address + hash_)
+        page.goto(site.address + hash_ if path is None else f"{path.as_uri()}{hash_}")
         return page
 
     yield open_page
@@ -310,3 +315,19 @@ def test_another_domain_is_shown_with_its_own_tiles(visit):
     wait_for(page, "#status", "solved it in 4 moves")
     assert page.locator("#tab-draw").is_disabled()
     assert page.locator("#mind").is_hidden()
+
+
+def test_an_exported_page_opens_without_a_server(visit, tmp_path):
+    curated = {"agent": "drc33-100m", "set": "builtin/hard", "think": 4, "levels": [14], "found": ""}
+    path = tmp_path / "index.html"
+    path.write_text(page_of(record(Library(), curated)))
+    page = visit(path=path)
+    wait_for(page, "#status", "It solved it in 46 moves.")
+    page.locator("#compare").check()
+    wait_for(page, "#status", "Thinking helps")
+    page.locator("#tab-play").click()
+    page.locator("[aria-label^='The board, your move 1,']").focus()
+    page.keyboard.press("ArrowRight")
+    wait_for(page, "#moves", "1")
+    page.locator("#hint").click()
+    wait_for(page, "#play-status", "not in this recording")

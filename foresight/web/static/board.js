@@ -258,7 +258,7 @@ function figure(c, ink) {
 }
 
 /** An arrow along a direction by its class, with a halo around it; class 0, "not here", is a cross. */
-export function drawArrow(c, direction, colour, halo, isThick) {
+function drawArrow(c, direction, colour, halo, isThick) {
   c.translate(0.5, 0.5);
   c.lineCap = "round";
   c.lineJoin = "round";

@@ -1,6 +1,12 @@
 // Sokoban's rules, for a visitor who plays. A board is { height, width, cells: [codes] }, codes as in the library.
 
-export const WALL = 0, FLOOR = 1, TARGET = 2, BOX = 3, BOX_ON_TARGET = 4, PLAYER = 5, PLAYER_ON_TARGET = 6;
+export const WALL = 0;
+export const FLOOR = 1;
+export const TARGET = 2;
+export const BOX = 3;
+export const BOX_ON_TARGET = 4;
+export const PLAYER = 5;
+export const PLAYER_ON_TARGET = 6;
 export const SYMBOLS = "# .$*@+";
 export const MOVES = [[0, 0], [-1, 0], [1, 0], [0, -1], [0, 1]]; // stay, up, down, left, right
 const LETTERS = " udlr";
@@ -61,6 +67,3 @@ export function boardsOfLurd(board, lurd) {
   }
   return boards;
 }
-
-/** The letter of a move, a capital for a push. */
-export const letterOf = (move, pushed) => (pushed ? LETTERS[move].toUpperCase() : LETTERS[move]);

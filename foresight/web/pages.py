@@ -175,10 +175,16 @@ async def answer_problem(request: HttpRequest, error: Exception) -> Response:
     return JSONResponse({"error": str(error)}, 422)
 
 
+async def answer_bug(request: HttpRequest, error: Exception) -> Response:
+    """What nobody expected; the server's log has the traceback."""
+    del request
+    return JSONResponse({"error": f"a bug in foresight: {type(error).__name__}"}, 500)
+
+
 def make_app(given: Sequence[str] = (), names: Sequence[str] = (), pages: Pages | None = None) -> Starlette:
     """The application, for any ASGI server; `given` are models beside those with a name, `names` this server's own."""
     pages = pages or Pages(Library(tuple(given)))
-    handled = dict.fromkeys((Problem, ForesightError, HTTPException), answer_problem)
+    handled = dict.fromkeys((Problem, ForesightError, HTTPException), answer_problem) | {Exception: answer_bug}
     return Starlette(
         routes=pages.routes, exception_handlers=handled, middleware=[Middleware(Guard, names=tuple(names))]
     )

@@ -172,3 +172,9 @@ def test_the_same_question_is_computed_once(site, monkeypatch):
     first = site.post("/api/episode", asked).body
     monkeypatch.setattr(site.pages.network, "submit", lambda job: pytest.fail("it was computed again"))
     assert site.post("/api/episode", asked).body == first
+
+
+def test_an_unexpected_error_is_json_too(site, monkeypatch):
+    monkeypatch.setattr(site.pages.library.__class__, "describe_sets", lambda library: 1 / 0)
+    answer = site.get("/api/start")
+    assert (answer.status, answer.json) == (500, {"error": "a bug in foresight: ZeroDivisionError"})

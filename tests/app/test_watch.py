@@ -59,7 +59,7 @@ def pacer_plays(monkeypatch):
         def load_agents(model, levels):
             assert (model, levels) == ("pacer", "drawn")
             config = RunConfig(env=EnvSettings(max_episode_steps=max_episode_steps))
-            return [Agent(Pacer(jnp.zeros(1)), make("sokoban", levels=level_set(*boards)), config, 0, 0, Path(model))]
+            return [Agent(Pacer(jnp.zeros(1)), make("sokoban", levels=level_set(*boards)), config, 0, 0, 0, Path(model))]
 
         monkeypatch.setattr("foresight.runs.agents.load_agents", load_agents)
 
@@ -125,7 +125,7 @@ def test_the_animation_of_a_game_of_chance_shows_the_game_that_was_played(tmp_pa
     config = RunConfig(domain="minipacman")
     monkeypatch.setattr(
         "foresight.runs.agents.load_agents",
-        lambda model, levels: [Agent(net, env, config, 0, 0, Path(model))],
+        lambda model, levels: [Agent(net, env, config, 0, 0, 0, Path(model))],
     )
     main(["witness", "--index", "2", "--max-steps", "9", "--gif", str(tmp_path / "a.gif")])
     jax.effects_barrier()

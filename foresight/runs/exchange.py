@@ -87,7 +87,10 @@ def import_folder(folder: Path, name: str | None = None) -> Path:
     if not isinstance(config, dict) or config.get("model_type") != "foresight":
         raise ForesightError(f"{config_file} is not of a foresight agent: expected model_type 'foresight'")
     weights = load_weights(model_file)
-    for what, there, here in (("run", config.get("run"), weights.config), ("steps", config.get("steps"), weights.steps)):
+    for what, there, here in (
+        ("run", config.get("run"), weights.config),
+        ("steps", config.get("steps"), weights.steps),
+    ):
         if there != here:
             raise ForesightError(f"{config_file} and {model_file} differ in '{what}': they are not of one agent")
     card = card_of(config.get("card"), f"{config_file}: card")

@@ -59,7 +59,9 @@ def pacer_plays(monkeypatch):
         def load_agents(model, levels):
             assert (model, levels) == ("pacer", "drawn")
             config = RunConfig(env=EnvSettings(max_episode_steps=max_episode_steps))
-            return [Agent(Pacer(jnp.zeros(1)), make("sokoban", levels=level_set(*boards)), config, 0, 0, 0, Path(model))]
+            return [
+                Agent(Pacer(jnp.zeros(1)), make("sokoban", levels=level_set(*boards)), config, 0, 0, 0, Path(model))
+            ]
 
         monkeypatch.setattr("foresight.runs.agents.load_agents", load_agents)
 

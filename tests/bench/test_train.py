@@ -68,7 +68,7 @@ def test_networks_without_a_core_of_their_own_are_measured_on_the_plain_path():
     ]
     with pytest.raises(ForesightError, match="only drc has a CUDA core"):
         cases_of(["vin"], sizes[:1])
-    with pytest.raises(ForesightError, match="--net wine: no network is called 'wine'; there are: drc, lstm"):
+    with pytest.raises(ForesightError, match="network wine: no network is called 'wine'; there are: drc, lstm"):
         cases_of(["wine"], sizes)
 
 

@@ -45,7 +45,7 @@ def test_there_is_an_entry_for_each_seed_and_thinking_setting(model, capsys):
 def test_the_report_names_the_set_that_was_played(model, capsys, monkeypatch, tmp_path):
     other = write_levels(tmp_path)
     assert {row["set"] for row in report(capsys, model, "--levels", other)} == {other}
-    monkeypatch.setattr("foresight.runs.agents.usual_levels", lambda path, config: other)
+    monkeypatch.setattr("foresight.runs.agents.default_levels", lambda path, config: other)
     assert {row["set"] for row in report(capsys, model)} == {other}
 
 
@@ -53,7 +53,7 @@ def test_limit_plays_the_first_levels_only(model, capsys):
     assert [row["levels"] for row in report(capsys, model, "--limit", "3")] == [3, 3]
 
 
-def test_the_usual_cap_is_the_papers(model, capsys):
+def test_the_default_cap_is_the_papers(model, capsys):
     assert report(capsys, model)[0]["max_steps"] == 120
 
 
@@ -159,7 +159,9 @@ def test_a_file_that_is_no_earlier_result_is_not_overwritten(model, tmp_path, ca
     np.savez(tmp_path / "arrays.npz", solved=np.zeros(3))
     before = (tmp_path / name).read_bytes()
     assert status_of(["evaluate", model, "--max-steps", "20", "--out", str(tmp_path / name)]) == 2
-    assert f"{tmp_path / name}: there is a file already, and not one that an evaluation wrote" in capsys.readouterr().err
+    assert (
+        f"{tmp_path / name}: there is a file already, and not one that an evaluation wrote" in capsys.readouterr().err
+    )
     assert (tmp_path / name).read_bytes() == before
 
 

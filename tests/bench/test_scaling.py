@@ -5,12 +5,12 @@ from dataclasses import asdict, replace
 
 import jax
 import pytest
+from foresight.bench.figures import plot_scaling
+from foresight.bench.sizes import QUANTITIES, Size, Sweep, lines_of, together
 
 from foresight.app import bench_scaling as command
 from foresight.bench import scaling as bench_scaling
-from foresight.bench.figures import plot_scaling
-from foresight.bench.scaling import Case, inputs_of, measure, usual_sweep
-from foresight.bench.sizes import QUANTITIES, Size, Sweep, lines_of, together
+from foresight.bench.scaling import Case, default_sweep, inputs_of, measure
 from foresight.errors import ForesightError
 from tests.app.small_runs import status_of
 
@@ -30,13 +30,13 @@ def document(*rows, device="a chip"):
 
 
 def test_one_quantity_differs_from_the_base_and_no_size_is_measured_twice():
-    groups, base = usual_sweep().groups(), usual_sweep().base
+    groups, base = default_sweep().groups(), default_sweep().base
     sizes = [size for group in groups.values() for size in group]
     differing = [sum(getattr(size, name) != getattr(base, name) for name in QUANTITIES) for size in sizes]
     assert differing == [0] + [1] * (len(sizes) - 1)
     assert len(set(sizes)) == len(sizes)
-    assert {size.board for size in [base, *groups["board"]]} == set(usual_sweep().values["board"])
-    assert list(usual_sweep().groups(["board"])) == ["base", "board"]
+    assert {size.board for size in [base, *groups["board"]]} == set(default_sweep().values["board"])
+    assert list(default_sweep().groups(["board"])) == ["base", "board"]
 
 
 def test_an_unknown_quantity_is_refused_with_those_that_exist():
@@ -105,7 +105,7 @@ def test_what_an_earlier_result_has_often_enough_is_not_measured_again(pretended
 
 
 def test_the_command_cut_short_goes_on_from_its_file(pretended, monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr(command, "usual_sweep", lambda: SMALL)
+    monkeypatch.setattr(command, "default_sweep", lambda: SMALL)
     timed, out = bench_scaling.Measured.time, tmp_path / "r.json"
 
     def cut(self):
@@ -128,7 +128,7 @@ def test_the_command_cut_short_goes_on_from_its_file(pretended, monkeypatch, tmp
 
 
 def test_a_result_around_another_base_is_not_gone_on_with(pretended, monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr(command, "usual_sweep", lambda: SMALL)
+    monkeypatch.setattr(command, "default_sweep", lambda: SMALL)
     out = tmp_path / "r.json"
     *_, known = measure(SMALL, ["xla"], ["ticks"], repeats=1)
     out.write_text(json.dumps(known | {"base": asdict(replace(BASE, depth=5))}))
@@ -176,7 +176,7 @@ def test_the_picture_has_a_panel_for_each_quantity_that_varies_and_a_line_for_ea
 
 @pytest.fixture
 def one_size(monkeypatch):
-    monkeypatch.setattr(command, "usual_sweep", lambda: SMALL)
+    monkeypatch.setattr(command, "default_sweep", lambda: SMALL)
 
 
 def test_the_command_measures_writes_and_draws(tmp_path, capsys, one_size):

@@ -12,10 +12,10 @@ from foresight.bench.train import (
     Case,
     Running,
     cases_of,
+    default_cases,
     measure,
     operations_per_frame,
     parse_case,
-    usual_cases,
 )
 from foresight.errors import ForesightError
 from foresight.runs.config import EnvSettings, RunConfig
@@ -37,10 +37,10 @@ def test_what_is_no_case_is_refused(text):
         parse_case(text)
 
 
-def test_the_usual_cases_of_a_gpu_have_both_cores_at_every_size(monkeypatch):
+def test_the_default_cases_of_a_gpu_have_both_cores_at_every_size(monkeypatch):
     monkeypatch.setattr(bench_train.jax, "default_backend", lambda: "gpu")
     for backend in ("cuda", "xla"):
-        sizes = {(case.minibatch, case.unroll, case.seeds) for case in usual_cases() if case.path == backend}
+        sizes = {(case.minibatch, case.unroll, case.seeds) for case in default_cases() if case.path == backend}
         assert sizes == {(32, 20, 1), (32, 20, 3), (32, 20, 5), (512, 20, 1), (1024, 20, 1)}
 
 

@@ -105,7 +105,7 @@ def test_the_agent_may_think_first_and_has_a_step_cap(pacer_plays, capsys):
     assert capsys.readouterr().out.startswith("level 0: not solved in 3 steps")
 
 
-def test_the_usual_cap_is_that_of_evaluation(pacer_plays, capsys):
+def test_the_default_cap_is_that_of_evaluation(pacer_plays, capsys):
     pacer_plays(UNSOLVABLE, max_episode_steps=(10, 30))
     watch()
     assert capsys.readouterr().out.startswith("level 0: not solved in 120 steps")

@@ -2,7 +2,7 @@
 
 import json
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import jax
 from rich.console import Console
@@ -10,8 +10,8 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from foresight.app.parse import parse_options
-from foresight.bench.envs import WORK, Measurement, document, measure_all
-from foresight.bench.programs import device
+from foresight.bench.envs import WORK, Measurement, measure_all
+from foresight.bench.programs import device, measured_on
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ def main(arguments: list[str]) -> None:
             rows.append(row)
             progress.update(task, description=f"measured {row.implementation} {row.domain} {row.work} x{row.batch}")
     if options.json:
-        print(json.dumps(document(rows), indent=1))
+        print(json.dumps(measured_on() | {"rows": [asdict(row) for row in rows]}, indent=1))
     else:
         Console().print(table_of(rows))
 

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from foresight.app.bench_record import say, write_record
-from foresight.app.bench_train import parse_case
+from foresight.app.bench_train import default_frames, parse_case
 from foresight.app.parse import parse_options
 from foresight.bench.profile import profile
-from foresight.bench.train import base_config, default_cases, default_frames
+from foresight.bench.train import base_config, default_cases
 from foresight.errors import ForesightError
 
 

@@ -8,8 +8,8 @@ from typing import Any, Literal
 from foresight.analysis.scaling import lines_of, plot_scaling, together
 from foresight.app.bench_record import earlier_record, read_record, say, write_record
 from foresight.app.parse import parse_options
-from foresight.bench.programs import default_dtype
-from foresight.bench.scaling import QUANTITIES, default_paths, default_sweep, measure
+from foresight.bench.programs import default_dtype, default_paths
+from foresight.bench.scaling import QUANTITIES, default_sweep, measure
 from foresight.errors import ForesightError
 
 RECORD = ("device", "dtype", "base", "left_out"), ("path", *QUANTITIES, "frames_per_second")  # what a result has

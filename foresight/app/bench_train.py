@@ -6,16 +6,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import jax
+
 from foresight.app.bench_record import earlier_record, say, write_record
 from foresight.app.parse import parse_options
 from foresight.bench.train import (
     DRC,
-    PATHS,
     Case,
     add_stages,
     base_config,
     default_cases,
-    default_frames,
     measure,
     net_settings,
 )
@@ -23,6 +23,7 @@ from foresight.errors import ForesightError
 from foresight.runs.config import NetSettings
 
 MEASURED = ("frames_per_second", "ms_per_gradient_step", "spread_percent", "efficiency_percent", "peak_memory_mb")
+PATHS = ("cuda", "xla")
 COLUMNS = ("net", "path", "levels", "minibatch", "unroll", "seeds", *MEASURED)
 RECORD = ("left_out", "matmul_tflops", "memory_mb"), COLUMNS  # what a result has
 
@@ -65,6 +66,11 @@ def main(arguments: list[str]) -> None:
             write_record(options.out, more)
             document = more
     print(json.dumps(document, indent=1) if options.json else format_report(document))
+
+
+def default_frames() -> int:
+    """Frames of one timing: half a second on a large GPU, one iteration on a CPU."""
+    return 40_960 if jax.default_backend() == "gpu" else 1
 
 
 def cases_of(nets: Sequence[str], cases: Sequence[Case]) -> list[Case]:

@@ -2,15 +2,13 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 
 from foresight.bench.peers import STEPS, peers
-from foresight.bench.programs import measured_on
 from foresight.bench.timing import carrying, time_call
 from foresight.envs import DOMAINS, make
 from foresight.envs.env import Env
@@ -88,8 +86,3 @@ def product(env: Env, work: str, observations: Array, rewards: Array) -> Array:
     if work == "rules":
         return rewards
     return observations if work == "observe" else jax.vmap(env.paint)(observations)
-
-
-def document(rows: Sequence[Measurement]) -> dict[str, Any]:
-    """The measurements with what they were made on."""
-    return measured_on() | {"rows": [asdict(row) for row in rows]}

@@ -1,6 +1,5 @@
 """How many frames a second the networks take on this machine's device, forward and trained."""
 
-import itertools
 import math
 import time
 from collections.abc import Iterator, Sequence
@@ -127,17 +126,14 @@ def measure(
     earlier: dict[str, Any] | None = None,
     say: Say = silent,
 ) -> Iterator[dict[str, Any]]:
-    """What is known after each timing, and at the end, of networks and domains one after the other.
-
-    What an `earlier` result has is not measured again. After `budget` seconds no network is begun.
-    """
+    """What is known after each timing and at the end, network by network; after `budget` seconds none is begun."""
     if unroll < 1 or not 0 < seconds < math.inf or not budget > 0 or any(batch < 1 for batch in batches):
         raise ForesightError("batch sizes, the unroll, the seconds and the budget must be positive numbers")
     begun, results = time.monotonic(), Results(Case, earlier, say)
 
     def groups() -> Iterator[list[Case]]:
         for pair in chosen:
-            sizes = itertools.product(sorted(set(batches)), PROGRAMS)
+            sizes = [(batch, name) for batch in sorted(set(batches)) for name in PROGRAMS]
             cases = results.missing([Case(*pair, *size, unroll, dtype or default_dtype()) for size in sizes], 1)
             if cases and time.monotonic() - begun > budget:
                 say(f"{' '.join(pair)}: no time is left")

@@ -16,38 +16,32 @@ from foresight.levels.solution import Game
 
 STEPS = 32  # in one call of a program
 CAP = 120  # steps of an episode
-PYTHON_STEPS = 3 * CAP
 
 
 def peers(levels: LevelSet, batch: int) -> Iterator[tuple[str, int, Call]]:
     """Name, steps of a call and the call of each implementation that is installed."""
-    games = min(batch, 16)  # games side by side are a loop, so a few stand for all
-    yield "python", games * PYTHON_STEPS, plain_python(levels, games)
+    games = min(batch, 48)  # games side by side are a loop, so a few stand for all
+    yield "python", games * CAP, plain_python(levels, games)
     if importlib.util.find_spec("jumanji"):
         yield "jumanji", STEPS * batch, jumanji(batch)
 
 
-def plain_python(levels: LevelSet, count: int) -> Call:
-    """Games by the plain rules that solutions are checked with, one after the other."""
+def plain_python(levels: LevelSet, games: int) -> Call:
+    """Episodes by the plain rules that solutions are checked with, one after the other."""
     rng = np.random.default_rng(0)
     boards = levels.cells(rng.integers(0, len(levels), min(1_000, len(levels))))
     starts = itertools.cycle([Game(board) for board in boards])
+    actions = rng.integers(0, 5, (games, CAP)).tolist()
 
-    def begun(start: Game) -> Game:
-        game = copy(start)
-        game.boxes = set(start.boxes)
-        return game
-
-    actions = rng.integers(0, 5, (count, PYTHON_STEPS)).tolist()
-
-    def play() -> None:
-        for row in actions:
-            game, steps = begun(next(starts)), 0
-            for action in row:
+    def play() -> int:
+        solved = 0
+        for episode in actions:
+            game = copy(next(starts))
+            game.boxes = set(game.boxes)
+            for action in episode:
                 game.move(action)
-                steps += 1
-                if steps == CAP or game.boxes == game.targets:
-                    game, steps = begun(next(starts)), 0
+                solved += game.boxes == game.targets
+        return solved
 
     return play
 

@@ -38,6 +38,11 @@ def default_dtype() -> str:
     return "float32" if jax.default_backend() == "cpu" else "bfloat16"
 
 
+def default_paths() -> tuple[str, ...]:
+    """The cores that this device has."""
+    return ("cuda", "xla") if jax.default_backend() == "gpu" else ("xla",)
+
+
 def silent(sentence: str) -> None:
     """Tell nobody."""
 
@@ -107,11 +112,10 @@ def filled(tree: Any) -> Any:
     random = np.random.default_rng(0)
 
     def fill(leaf: jax.ShapeDtypeStruct) -> Array:
-        if leaf.dtype == jnp.bool:
-            return jnp.asarray(random.random(leaf.shape, np.float32) < 0.05)
-        if jnp.issubdtype(leaf.dtype, jnp.integer):
-            return jnp.asarray(random.integers(0, 256, leaf.shape, np.uint8), leaf.dtype)
-        return jnp.asarray(0.05 * random.standard_normal(leaf.shape, np.float32), leaf.dtype)
+        numbers = random.random(leaf.shape, np.float32)
+        if jnp.issubdtype(leaf.dtype, jnp.floating):
+            return jnp.asarray(0.1 * numbers - 0.05, leaf.dtype)
+        return jnp.asarray(numbers < 0.05 if leaf.dtype == jnp.bool else 256 * numbers, leaf.dtype)
 
     return jax.tree.map(fill, tree)
 

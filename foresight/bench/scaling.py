@@ -1,7 +1,7 @@
 """How the cost of a gradient step grows: one quantity is varied at a time around the paper's agent and batch.
 
-A gradient step is the loss of a minibatch with its derivative, of the whole network on painted boards. Playing and the
-optimiser are skipped (`train` has them), because compiling the whole loop for every size would take too long.
+A gradient step is the loss of a minibatch with its derivative, of the whole network on painted boards, without playing
+and the optimiser (`train` has them): compiling the whole loop for every size would take too long.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -79,11 +79,6 @@ def default_sweep() -> Sweep:
     return Sweep(base, sizes | {"depth": (1, 2), "ticks": (1, 2), "board": (6, 8, 10), "seeds": (1, 2)})
 
 
-def default_paths() -> tuple[str, ...]:
-    """The cores of this device."""
-    return ("cuda", "xla") if jax.default_backend() == "gpu" else ("xla",)
-
-
 @dataclass(frozen=True)
 class GradientStep:
     """A gradient step of DRC on Sokoban, as a subject of measurement."""
@@ -92,10 +87,7 @@ class GradientStep:
     dtype: str
 
     def inputs(self, size: Size) -> tuple[Sokoban, Net, Trajectory]:
-        """The board, which nobody plays, and shapes of a network and what it learns from [B, T, ...].
-
-        Several seeds have a first axis for them.
-        """
+        """The board, which nobody plays, and shapes of network and trajectories; several seeds have a first axis."""
         board = Sokoban(jnp.zeros((1, 1), jnp.uint32), size.board, size.board)
         settings = {"depth": size.depth, "ticks": size.ticks, "features": self.features}
         settings |= {"dtype": self.dtype, "backend": size.path, **architecture("drc", board)}
@@ -145,9 +137,8 @@ def measure(
     earlier: dict[str, Any] | None = None,
 ) -> Iterator[dict[str, Any]]:
     """What is known after each timing, and at the end: the base first, then one quantity after the other."""
-    dtype = default_dtype()
-    results = Results(Size, earlier, say, dtype=dtype, base=sweep.around(), repeats=repeats)
+    step = GradientStep(sweep.features, default_dtype())
+    results = Results(Size, earlier, say, dtype=step.dtype, base=sweep.around(), repeats=repeats)
     groups = sweep.groups(paths, quantities)
     missing = (results.missing(sizes, repeats) for sizes in groups.values())
-    step = GradientStep(sweep.features, dtype)
     return measure_in_turns(step, missing, results, repeats, base=groups["base"])

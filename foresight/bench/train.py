@@ -7,7 +7,7 @@ from typing import Any
 import jax
 
 from foresight.bench.cases import Results, Row, measure_in_turns
-from foresight.bench.programs import Say, default_dtype, device, silent
+from foresight.bench.programs import Say, default_dtype, default_paths, device, silent
 from foresight.bench.stages import OPERATIONS_PER_FRAME, STAGES, matmul_rate, stages
 from foresight.bench.timing import Call, Timing, carrying
 from foresight.envs.env import Env
@@ -18,7 +18,6 @@ from foresight.runs.config import NetSettings, RunConfig
 from foresight.runs.presets import default
 from foresight.runs.program import Program, program
 
-PATHS = ("cuda", "xla")
 DRC = "drc"
 
 
@@ -58,15 +57,9 @@ def net_settings(word: str, base: NetSettings) -> NetSettings:
 
 def default_cases() -> list[Case]:
     """The paper's batch with one and several seeds, and larger batches, on every core that runs here."""
-    if jax.default_backend() != "gpu":
-        return [Case("xla", 32, 32, 20, 1)]
     shapes = [(256, 32, 1), (256, 32, 3), (256, 32, 5), (512, 512, 1), (1024, 1024, 1)]
-    return [Case(path, num_envs, minibatch, 20, seeds) for num_envs, minibatch, seeds in shapes for path in PATHS]
-
-
-def default_frames() -> int:
-    """Frames of one timing: half a second on a large GPU, one iteration on a CPU."""
-    return 40_960 if jax.default_backend() == "gpu" else 1
+    shapes = shapes if jax.default_backend() == "gpu" else [(32, 32, 1)]
+    return [Case(path, levels, minibatch, 20, seeds) for levels, minibatch, seeds in shapes for path in default_paths()]
 
 
 def base_config() -> RunConfig:
@@ -97,8 +90,7 @@ class Training:
 
     def lower(self, case: Case) -> Any:
         """A call, ready to be compiled."""
-        made = self.program(case)
-        return made.call.func.lower(self.env, made.shape())
+        return self.program(case).call.func.lower(self.env, self.program(case).shape())
 
     def start(self, case: Case, compiled: Any) -> Call:
         """Train from the beginning, and further with every call."""
@@ -146,8 +138,7 @@ def memory_used(earlier: int | None) -> int | None:
 
 def add_stages(document: dict[str, Any], base: RunConfig, say: Say = silent) -> Iterator[dict[str, Any]]:
     """The result with one more stage each time, of the first case on each path; what it has already is kept."""
-    names, done = [field.name for field in fields(Case)], dict(document.get("stages", {}))
-    first = {}
+    names, done, first = [field.name for field in fields(Case)], dict(document.get("stages", {})), {}
     for row in document["rows"]:
         path = row["path"] if row["net"] == DRC else f"{row['net']} {row['path']}"
         first.setdefault(path, Case(**{name: row[name] for name in names} | {"seeds": 1}))

@@ -1,11 +1,10 @@
 import math
 
-import jax
 import pytest
 
 from foresight.bench import envs as bench_envs
-from foresight.bench.envs import Measurement, document, measure, measure_all
-from foresight.bench.peers import PYTHON_STEPS, peers
+from foresight.bench.envs import measure, measure_all
+from foresight.bench.peers import CAP, peers
 from foresight.envs import make
 from foresight.errors import ForesightError
 from foresight.levels import open_set
@@ -37,13 +36,6 @@ def test_pictures_that_would_fill_the_memory_are_not_painted(monkeypatch):
     assert [row.work for row in measure_all(("boxworld",), (4,), LEVELS)] == ["rules", "observe"]
 
 
-def test_the_document_names_the_device_and_the_version():
-    written = document([Measurement("foresight", "sokoban", "rules", 4, 1.5)])
-    assert written["jax"] == jax.__version__
-    assert written["device"]
-    assert written["rows"][0]["steps_per_second"] == 1.5
-
-
 def test_an_unknown_domain_or_a_senseless_batch_is_refused():
     with pytest.raises(ForesightError, match="there is no domain 'chess'"):
         next(measure_all(("chess",)))
@@ -62,7 +54,7 @@ def test_plain_python_plays_the_steps_that_are_counted(monkeypatch):
     monkeypatch.setattr(Game, "move", lambda self, action: moves.append(action) or move(self, action))
     name, steps, play = next(peers(open_set(LEVELS), 2))
     play()
-    assert (name, steps) == ("python", 2 * PYTHON_STEPS)
+    assert (name, steps) == ("python", 2 * CAP)
     assert len(moves) == steps
     assert set(moves) == set(range(5))
 

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from foresight.envs import facts
 from foresight.errors import ForesightError
 from foresight.learning.settings import LearnSettings
+from foresight.limits import LARGEST_NUMBER, check_ranges, check_sizes
 from foresight.plugins import short_name
 from foresight.runs.phases import Phase, plan_phases
 
@@ -33,6 +34,8 @@ class EnvSettings:
             raise ForesightError(
                 f"`max_episode_steps` must be two numbers, at least 1 and rising, not {self.max_episode_steps}"
             )
+        check_ranges(self)
+        check_sizes("the domain", assignments(self.env, "env"), LARGEST_NUMBER)
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,10 @@ class NetSettings:
     """of convolutions and matrix products; parameters, cells, heads and loss are float32 always"""
     net_set: tuple[str, ...] = ()
     """further settings of the network as NAME=VALUE, such as memory=GatedConvRNN or top_down=false"""
+
+    def __post_init__(self) -> None:
+        check_ranges(self)
+        check_sizes("the network", assignments(self.net_set, "net_set"))
 
     @property
     def label(self) -> str:
@@ -91,9 +98,7 @@ class RunConfig:
     def __post_init__(self) -> None:
         if not (math.isfinite(self.steps) and self.steps >= 1):
             raise ForesightError(f"`steps` must be a number of at least 1, such as 2e7, not {self.steps}")
-        for name in ("seeds", "iterations_per_call"):
-            if getattr(self, name) < 1:
-                raise ForesightError(f"`{name}` must be at least 1, not {getattr(self, name)}")
+        check_ranges(self)
         if not 0 <= self.seed <= 2**31 - self.seeds:
             raise ForesightError(f"`seed` must be at least 0, and all seeds below 2^31, not {self.seed}")
         _ = self.plan  # phases that are none are rejected here
@@ -164,6 +169,7 @@ class DeviceSettings:
     """which of them this one is, from 0; skipped, the cluster is asked"""
 
     def __post_init__(self) -> None:
+        check_ranges(self)
         if self.coordinator is None and (self.processes is not None or self.process_id is not None):
             raise ForesightError("`processes` and `process_id` go with `coordinator`, HOST:PORT, which is missing")
         if self.coordinator is not None and self.devices:

@@ -3,18 +3,20 @@
 import dataclasses
 import json
 import math
+import re
 import types
 import typing
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from foresight.envs import facts
-from foresight.errors import ForesightError
+from foresight.errors import ForesightError, printable
 from foresight.learning.settings import LearnSettings
 from foresight.limits import LARGEST_NUMBER, check_ranges, check_sizes
 from foresight.plugins import short_name
 from foresight.runs.phases import Phase, plan_phases
 
+DETECT = "auto"  # in the place of an address: ask the cluster
 PRINTED = {"resnet": "ResNet", "atreec": "ATreeC"}  # the others are abbreviations, in capitals
 
 
@@ -172,8 +174,20 @@ class DeviceSettings:
         check_ranges(self)
         if self.coordinator is None and (self.processes is not None or self.process_id is not None):
             raise ForesightError("`processes` and `process_id` go with `coordinator`, HOST:PORT, which is missing")
+        if self.coordinator is not None and not is_address(self.coordinator):
+            raise ForesightError(f"`coordinator` must be HOST:PORT or `auto`, not '{printable(self.coordinator, 100)}'")
+        if self.processes is not None and (self.process_id or 0) >= self.processes:
+            raise ForesightError(
+                f"`process_id` must be below `processes`, {self.processes}: they count from 0, not {self.process_id}"
+            )
         if self.coordinator is not None and self.devices:
             raise ForesightError("`devices` chooses among one machine's devices; with `coordinator` all are used")
+
+
+def is_address(coordinator: str) -> bool:
+    """Whether a text is HOST:PORT, or asks the cluster."""
+    host, _, port = coordinator.rpartition(":")
+    return coordinator == DETECT or (bool(host) and bool(re.fullmatch("[0-9]{1,5}", port)) and 0 < int(port) < 65_536)
 
 
 def from_json(record: type, values: Any, where: str = "config") -> Any:

@@ -6,6 +6,7 @@ with which JAX gives up end the process by our line.
 """
 
 import ctypes
+import io
 import os
 import signal
 import sys
@@ -42,7 +43,8 @@ class Peers:
         self.is_watching = True
         self.terminal = os.dup(2)
         sys.stderr.flush()
-        sys.stderr = open(self.terminal, "w", buffering=1, errors="backslashreplace", closefd=False)
+        terminal = io.BufferedWriter(io.FileIO(self.terminal, "w", closefd=False))
+        sys.stderr = io.TextIOWrapper(terminal, errors="backslashreplace", line_buffering=True)
         inbox, outbox = os.pipe()
         os.dup2(outbox, 2)
         os.close(outbox)

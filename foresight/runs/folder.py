@@ -70,8 +70,7 @@ def read_run(place: Path) -> Run:
 def what_changed(folder: Path, config: dict[str, Any]) -> str:
     """Which setting differs from those that the newest checkpoint was written with."""
     checkpoint, _ = newest_good(folder / "checkpoints", lambda checkpoint: None, (WEIGHTS,))
-    there = checkpoint.contents[WEIGHTS].metadata["config"] if checkpoint else config
-    different = difference(config, there)
+    different = difference(config, checkpoint.contents[WEIGHTS].metadata["config"]) if checkpoint else None
     if different is None:
         return "it does not match its digest"
     name, here, there = different

@@ -11,6 +11,7 @@ from foresight.envs.env import Env
 from foresight.envs.host import HostEnv
 from foresight.errors import ForesightError
 from foresight.levels import LevelSet
+from foresight.limits import MOST_PARAMETERS
 from foresight.nets import make as make_net
 from foresight.nets import net_class, settings_of
 from foresight.nets.net import Net
@@ -58,7 +59,14 @@ def build_any(config: RunConfig, levels: str | LevelSet | None = None) -> Env | 
 def build_net(config: RunConfig, env: Env | HostEnv, key: Array) -> Net:
     """The network of a run, newly initialised."""
     settings = architecture(config.net.net, env) | said_of_net(config)
-    return make_net(config.net.net, env.picture_shape, env.actions, key, **settings)
+    net = make_net(config.net.net, env.picture_shape, env.actions, key, **settings)
+    parameters = sum(leaf.size for leaf in jax.tree.leaves(net) if isinstance(leaf, jax.Array))
+    if parameters > MOST_PARAMETERS:
+        raise ForesightError(
+            f"this {config.net.label} has {parameters:,} parameters, expected at most {MOST_PARAMETERS:,}: "
+            "make it smaller with `features` or `net_set`"
+        )
+    return net
 
 
 def said_of_net(config: RunConfig) -> dict[str, Any]:

@@ -28,6 +28,7 @@ MODULES = {
     "F-atari": "figure_atari",
     "F-memory": "figure_memory",
     "F-ablations": "figure_ablations",
+    "F-imitation": "figure_imitation",
     "F-levels": "figure_levels",
     "F-domains": "figure_domains",
 }

@@ -9,9 +9,9 @@ from foresight.paper.tables import as_markdown, grid_of, verdict
 HEAD = """# The paper's tables and figures, ours beside them
 
 Made by `foresight paper page` from the records in `docs/results/`; nothing here is typed by hand. `foresight paper ID`
-makes what is missing. Ours is the mean over seeds, ± half of Student's 95 % interval; greedy play, 120 steps, no thinking
-steps where none are named. The learning rate of our runs falls to 0 at their own end, the paper's over 1.5e9 steps, so that
-the same step is not the same place in both.
+makes what is missing. Ours is the mean over seeds, ± half of Student's 95 % interval; greedy play, 120 steps, no
+thinking steps where none are named. The learning rate of our runs falls to 0 at their own end, the paper's over 1.5e9
+steps, so that the same step is not the same place in both.
 """
 
 

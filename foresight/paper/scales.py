@@ -14,10 +14,10 @@ OURS = "builtin/"
 class Toy:
     """A toy size: few steps of small networks, on levels that come with the package."""
 
-    steps: float = 4e3
+    steps: float = 2e3
     num_envs: int = 16
     unroll: int = 10
-    count: int = 16  # levels or episodes of an evaluation
+    count: int = 8  # levels or episodes of an evaluation
     thinking: int = 2  # settings of thinking time that are tried
     features: int = 4
     hidden: int = 8
@@ -62,7 +62,8 @@ def shrunk_config(config: RunConfig, toy: Toy) -> RunConfig:
     learn = replace(quick, num_envs=toy.num_envs, unroll=toy.unroll, minibatch=toy.num_envs)
     env = config.env
     if config.domain == "sokoban":
-        env = replace(env, env=(*env.env, "view=planes"), max_episode_steps=toy.max_episode_steps)
+        view = () if config.expert else ("view=planes",)  # an expert wants to see what it was trained on
+        env = replace(env, env=(*env.env, *view), max_episode_steps=toy.max_episode_steps)
     elif not config.is_on_host:
         env = replace(env, max_episode_steps=toy.max_episode_steps)
     small = {"hidden": toy.hidden, "units": toy.hidden, "embedding": toy.hidden}

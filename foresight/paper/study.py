@@ -27,6 +27,7 @@ class Test(NamedTuple):
     think: tuple[int, ...] = (0,)
     count: int | None = None  # the first levels, so many; None for all
     search: int | None = None  # solve by tree search with so many expansions a level, and not by playing
+    imitation: bool = False  # how often the agent would do what its expert does, and not how well it plays
 
 
 FRESH = "fresh"  # levels of a domain that are not in the fixed set which was trained on

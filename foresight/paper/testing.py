@@ -6,7 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import jax
+
 from foresight.evaluation.solve import PlaySettings
+from foresight.learning.agreement import agreement
 from foresight.levels import open_set
 from foresight.paper.measures import fits, size_of
 from foresight.paper.scales import Toy, played_levels
@@ -14,9 +17,11 @@ from foresight.paper.study import FRESH, Result, RunSpec, Test
 from foresight.runs.agents import Agent, load_agents
 from foresight.runs.evaluate import PAPER_MAX_STEPS, about, entry, evaluate
 from foresight.runs.evaluations import append_evaluations
+from foresight.runs.experts import expert_of
 from foresight.search.solve import SolveSettings, solve_cells
 
 FRESH_SEED = 2**20  # of levels that are in no set which was trained on
+FRAMES = 500_000  # on which accuracy is measured
 ENDLESS = 2**62  # more levels than any set has
 
 
@@ -25,6 +30,10 @@ def tests_missing(spec: RunSpec, result: Result) -> Iterator[Test]:
     for test in spec.tests:
         if test.search:
             if not any("search" in each and each.get("set") == test.levels for each in result.entries):
+                yield test
+            continue
+        if test.imitation:
+            if not any("accuracy_percent" in each and each.get("set") == test.levels for each in result.entries):
                 yield test
             continue
         missing = tuple(think for think in test.think if not taken(result, test, think))
@@ -48,8 +57,8 @@ def run_test(folder: Path, test: Test, toy: Toy | None = None) -> None:
         agents = [each._replace(env=replace(each.env, levels=None, seed=FRESH_SEED)) for each in agents]
     rows = []
     for agent in agents:
-        if test.search:
-            rows.append(searched(agent, test, levels))
+        if test.search or test.imitation:
+            rows.append(searched(agent, test, levels) if test.search else imitated(agent, test))
             continue
         rows += [played(agent, test, think) for think in test.think]
     append_evaluations(folder, rows)
@@ -77,3 +86,14 @@ def searched(agent: Agent, test: Test, levels: str) -> dict[str, Any]:
     seconds = round(time.perf_counter() - begun, 3)
     found = {"levels": len(cells), "solved": solved, "solved_percent": 100 * solved / len(cells), "seconds": seconds}
     return row | found
+
+
+def imitated(agent: Agent, test: Test) -> dict[str, Any]:
+    """The share of frames in which the agent would do what its expert does, while that plays levels of a set."""
+    learn = agent.config.learn
+    unrolls = max(1, (test.count or FRAMES) // (learn.num_envs * learn.unroll))
+    expert = expert_of(agent.config, agent.env)
+    share = agreement(agent.env, expert, agent.net, learn.num_envs, learn.unroll, unrolls, jax.random.key(0))
+    frames = unrolls * learn.num_envs * learn.unroll
+    row = about(agent, PlaySettings(greedy=False), 0) | {"set": test.levels, "seed": agent.seed, "think": 0}
+    return row | {"frames": frames, "accuracy_percent": 100 * float(share)}

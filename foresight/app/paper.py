@@ -70,8 +70,8 @@ class PaperOptions:
             raise ForesightError("--out is empty; expected a folder")
 
 
-def main(arguments: list[str]) -> None:
-    """Do what is asked."""
+def main(arguments: list[str]) -> int:
+    """Do what is asked; 2 where something of all could not be made."""
     options = parse_options(PaperOptions, arguments, "foresight paper", EXAMPLES)
     from foresight.paper import studies, study
     from foresight.paper.running import Deadline, Workshop
@@ -83,12 +83,12 @@ def main(arguments: list[str]) -> None:
         raise ForesightError(f"--out {folder} is a file; expected a folder, or a name for a new one")
     if options.what == PAGE:
         write_page(options)
-        return
+        return 0
     chosen = studies() if options.what in (LIST, ALL) else [study(options.what)]
     shop = Workshop(folder, options.records, toy)
     if options.what == LIST:
         show_list([sized(each, options, shop) for each in chosen], shop, options)
-        return
+        return 0
     deadline, rows = Deadline(options.minutes), []
     for each in chosen:
         try:
@@ -99,6 +99,7 @@ def main(arguments: list[str]) -> None:
             shop.say(f"{each.id} is skipped: {error}")
             rows.append({"id": each.id, "done": False, "error": str(error)})
     report(rows, options)
+    return 2 if any("error" in row for row in rows) else 0
 
 
 def sized(study: "Study", options: PaperOptions, shop: "Workshop") -> "Study":

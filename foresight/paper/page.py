@@ -1,6 +1,6 @@
 """The results page: every table and figure with our numbers beside the paper's, from runs and records alone."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from foresight.paper.measures import short
 from foresight.paper.study import Result, Results, Study, state_of
@@ -9,20 +9,23 @@ from foresight.paper.tables import as_markdown, grid_of, verdict
 HEAD = """# The paper's tables and figures, ours beside them
 
 Made by `foresight paper page` from the records in `docs/results/`; nothing here is typed by hand. `foresight paper ID`
-makes what is missing. Ours is the mean over seeds, ± half of Student's 95 % interval; greedy play, 120 steps, no
-thinking steps where none are named. The learning rate of our runs falls to 0 at their own end, the paper's over 1.5e9
-steps, so that the same step is not the same place in both.
+makes what is missing. Ours is the mean over seeds, ± half the width of Student's 95 % interval where there are several;
+greedy play, 120 steps, no thinking steps where none are named. The learning rate of our runs falls to 0 at their own
+end, the paper's over 1.5e9 steps, so that the same step is not the same place in both. "To compare" is what the paper
+found.
 """
 
 
-def page_of(studies: Sequence[Study], known: Sequence[Result], results_for) -> str:
+def page_of(
+    studies: Sequence[Study], known: Sequence[Result], results_for: Callable[[Study, Sequence[Result]], Results]
+) -> str:
     """The whole page."""
     return "\n".join([HEAD, *(section_of(study, results_for(study, known)) for study in studies)])
 
 
 def section_of(study: Study, results: Results) -> str:
     """One table or figure."""
-    lines = [f"## {study.id}: {study.title}", "", study.compare, ""]
+    lines = [f"## {study.id}: {study.title}", "", f"To compare: {study.compare}", ""]
     cells = study.measure(study, results)
     grid = grid_of(study, cells) if cells else []
     if len(grid) > 1 and len(grid[0]) > 1:
@@ -32,7 +35,7 @@ def section_of(study: Study, results: Results) -> str:
     else:
         lines += [verdict(study, cells), ""]
     lines += [about_runs(study, results), ""]
-    return "\n".join(line for line in lines if line is not None)
+    return "\n".join(lines)
 
 
 def about_runs(study: Study, results: Results) -> str:

@@ -21,19 +21,14 @@ from foresight.runs.tracking import TrackSettings
 RUNS = "runs"  # the folder of run folders
 POINTS, TOY_POINTS = 20, 2  # evaluations during training
 
-Train = Callable[[RunConfig, Path, TrackSettings, Callable[[], bool]], bool]  # True if it came to its end
-Tester = Callable[..., None]
-
 
 @dataclass(frozen=True)
 class Workshop:
-    """Where runs are, what is known beside them, and what trains and tests."""
+    """Where runs are, what is known beside them, and at which size they are made."""
 
     out: Path
     records: Path | None = None
     toy: Toy | None = None
-    train: Train | None = None
-    test: Tester = run_test
     say: Callable[[str], None] = say_on_stderr
 
     @property
@@ -130,14 +125,14 @@ def make_runs(study: Study, shop: Workshop, steps: float, seeds: int, is_over: C
             folder = shop.runs / run_id(config)
             shop.say(f"{study.id}, {spec.label}: {folder}")
             tracking = tracking_of(replace(spec, config=config), shop.toy)
-            if not (shop.train or train_run)(config, folder, tracking, is_over):
+            if not train_run(config, folder, tracking, is_over):
                 return False
         for result in results_of(spec, known_runs(shop)):
             for test in tests_missing(spec, result):
                 if is_over():
                     return False
                 if Path(result.source).is_dir() and result.is_finished:
-                    shop.test(Path(result.source), test, shop.toy)
+                    run_test(Path(result.source), test, shop.toy)
     return True
 
 

@@ -4,10 +4,11 @@ from dataclasses import dataclass, replace
 
 from foresight.nets import settings_of
 from foresight.paper.study import FRESH, RunSpec, Study, Test
-from foresight.runs.config import RunConfig
+from foresight.runs.config import NetSettings, RunConfig
 from foresight.runs.presets import preset
 
 OURS = "builtin/"
+SMALL_BOARDS = ("size=10", "sides=[2,3]", "obstacles=[3,6]")
 
 
 @dataclass(frozen=True)
@@ -65,9 +66,23 @@ def shrunk_config(config: RunConfig, toy: Toy) -> RunConfig:
         view = () if config.expert else ("view=planes",)  # an expert wants to see what it was trained on
         env = replace(env, env=(*env.env, *view), max_episode_steps=toy.max_episode_steps)
     elif not config.is_on_host:
-        env = replace(env, max_episode_steps=toy.max_episode_steps)
-    small = {"hidden": toy.hidden, "units": toy.hidden, "embedding": toy.hidden}
-    known = settings_of(config.net.net)
-    words = tuple(f"{name}={value}" for name, value in small.items() if name in known)
-    net = replace(config.net, features=toy.features, dtype="float32", net_set=(*config.net.net_set, *words))
+        small = SMALL_BOARDS if config.domain == "gridworld" else ()
+        env = replace(env, env=(*env.env, *small), max_episode_steps=toy.max_episode_steps)
+    net = shrunk_net(config.net, toy, encoded=config.domain != "gridworld")
     return replace(config, learn=learn, env=env, net=net, iterations_per_call=5)
+
+
+def shrunk_net(net: NetSettings, toy: Toy, encoded: bool) -> NetSettings:
+    """A network of few channels and units; of few iterations or imagined steps where it has such."""
+    known = settings_of(net.net)
+    units = {name: toy.hidden for name in ("hidden", "units", "embedding", "policy_units") if name in known}
+    imagined = {"steps": 2, "channels": "[4]"} if net.net == "i2a" else {}
+    words = tuple(f"{name}={value}" for name, value in (units | imagined).items())
+    plain = net.net == "vin" and not encoded  # which has no channels to choose
+    return replace(
+        net,
+        depth=2 if net.net == "vin" else net.depth,
+        features=None if plain else toy.features,
+        dtype="float32",
+        net_set=(*net.net_set, *words),
+    )

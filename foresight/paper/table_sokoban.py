@@ -13,7 +13,7 @@ STUDY = Study(
     measure=curve(VALID),
     drawing="table",
     runs=(DRC33, RESNET, CNN, I2A, LSTM33, ATREEC, VIN),
-    paper=known(SOKOBAN | {"MCTSnets (imitation)": {1e9: 84.0}}),
+    paper=known(SOKOBAN | {"MCTSnets": {"by imitation": 84.0}}),
     source=TEXT,
     paper_steps=1e9,
 )

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from foresight.paper.study import FRESH, RunSpec, Test
+from foresight.paper.study import FRESH, RunSpec, Trial
 from foresight.runs.config import RunConfig
 from foresight.runs.presets import preset
 
@@ -44,7 +44,7 @@ def on_sokoban(
     net: str,
     depth: int | None = None,
     ticks: int | None = None,
-    tests: tuple[Test, ...] = (Test(VALID),),
+    tests: tuple[Trial, ...] = (Trial(VALID),),
     eval_levels: str = VALID,
     **settings,
 ) -> RunSpec:
@@ -57,7 +57,7 @@ def elsewhere(
 ) -> RunSpec:
     """An agent of a study in a domain that makes its own levels."""
     count = {"minipacman": 512, "atari": 32}.get(domain, 10_000)
-    tests = settings.pop("tests", (Test(None, count=count),))
+    tests = settings.pop("tests", (Trial(None, count=count),))
     return RunSpec(label, agent(domain, net, depth, ticks, **settings), tests)
 
 
@@ -89,7 +89,7 @@ def by_train_size() -> tuple[RunSpec, ...]:
             "drc",
             side,
             side,
-            tests=(Test(levels, count=10_000), Test(VALID, count=10_000), Test("medium-valid", count=10_000)),
+            tests=(Trial(levels, count=10_000), Trial(VALID, count=10_000), Trial("medium-valid", count=10_000)),
             levels=levels,
         )
         for label, side in (("DRC(3,3)", 3), ("DRC(1,1)", 1))
@@ -107,7 +107,7 @@ def boxworld_by_train_size() -> tuple[RunSpec, ...]:
             side,
             side,
             env=(f"levels={count}",),
-            tests=(Test(None, count=min(count, 10_000)), Test(FRESH, count=10_000)),
+            tests=(Trial(None, count=min(count, 10_000)), Trial(FRESH, count=10_000)),
         )
         for label, side in (("DRC(3,3)", 3), ("DRC(1,1)", 1))
         for size, count in BOXWORLD_SIZES.items()

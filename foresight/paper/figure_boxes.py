@@ -3,10 +3,10 @@
 from foresight.paper.agents import on_sokoban
 from foresight.paper.measures import cell, last_mean
 from foresight.paper.numbers import TEXT, Known
-from foresight.paper.study import Cell, Results, Study, Test
+from foresight.paper.study import Cell, Results, Study, Trial
 
 SETS = {4: "builtin/test", 5: "builtin/boxes-5", 6: "builtin/boxes-6", 7: "builtin/boxes-7"}
-TESTS = tuple(Test(levels) for levels in SETS.values())
+TESTS = tuple(Trial(levels) for levels in SETS.values())
 LOSS = "points lost from 4 boxes to 7"
 
 

@@ -3,7 +3,7 @@
 from foresight.paper.agents import on_sokoban
 from foresight.paper.measures import by_seed, cell, last_mean, mean_of, value_of
 from foresight.paper.numbers import TEXT, known
-from foresight.paper.study import Cell, Result, Results, Study, Test
+from foresight.paper.study import Cell, Result, Results, Study, Trial
 
 POLICY, SEARCH, BUDGET = "DRC(3,3), policy alone", "DRC(1,1), tree search", 100_000
 
@@ -32,8 +32,8 @@ STUDY = Study(
     measure=measure,
     drawing="bars",
     runs=(
-        on_sokoban(POLICY, "drc", 3, 3, tests=(Test("hard"),)),
-        on_sokoban(SEARCH, "drc", 1, 1, tests=(Test("hard", search=BUDGET),)),
+        on_sokoban(POLICY, "drc", 3, 3, tests=(Trial("hard"),)),
+        on_sokoban(SEARCH, "drc", 1, 1, tests=(Trial("hard", search=BUDGET),)),
     ),
     paper=known({POLICY: {"hard": 80.0}, SEARCH: {"hard": 94.0}}),
     source=TEXT,

@@ -5,14 +5,14 @@ from dataclasses import replace
 from foresight.paper.agents import SIZES, VALID, on_sokoban
 from foresight.paper.measures import by_seed, cell, mean_of
 from foresight.paper.numbers import TEXT
-from foresight.paper.study import Cell, Result, Results, RunSpec, Study, Test
+from foresight.paper.study import Cell, Result, Results, RunSpec, Study, Trial
 
 EXPERT = "drc33-100m"
 
 
 def pupil(side: int, size: str) -> RunSpec:
     """A network that imitates the expert on a training set, tested on its levels and on others."""
-    tests = (Test(SIZES[size], imitation=True), Test(VALID, imitation=True))
+    tests = (Trial(SIZES[size], imitation=True), Trial(VALID, imitation=True))
     spec = on_sokoban(f"DRC({side},{side}), {size}", "drc", side, side, tests=tests, levels=SIZES[size])
     return replace(spec, config=replace(spec.config, objective="imitate", expert=EXPERT))
 

@@ -3,9 +3,9 @@
 from foresight.paper.agents import on_sokoban
 from foresight.paper.measures import curve
 from foresight.paper.numbers import TEXT, known
-from foresight.paper.study import Study, Test
+from foresight.paper.study import Study, Trial
 
-MEDIUM = {"eval_levels": "medium-valid", "tests": (Test("medium-valid"),)}
+MEDIUM = {"eval_levels": "medium-valid", "tests": (Trial("medium-valid"),)}
 
 STUDY = Study(
     id="F-medium",
@@ -17,7 +17,7 @@ STUDY = Study(
     runs=(
         on_sokoban("DRC(3,3)", "drc", 3, 3, levels="medium-train", **MEDIUM),
         on_sokoban("DRC(9,1)", "drc", 9, 1, levels="medium-train", **MEDIUM),
-        on_sokoban("DRC(3,3) on unfiltered", "drc", 3, 3, tests=(Test("medium-valid"),)),
+        on_sokoban("DRC(3,3) on unfiltered", "drc", 3, 3, tests=(Trial("medium-valid"),)),
     ),
     paper=known({"DRC(3,3)": {1e9: 91.5}, "DRC(9,1)": {1e9: 94.0}}),
     source=TEXT,

@@ -3,10 +3,10 @@
 from foresight.paper.agents import on_sokoban
 from foresight.paper.measures import cell, last_mean
 from foresight.paper.numbers import TEXT, Known
-from foresight.paper.study import Cell, Results, Study, Test
+from foresight.paper.study import Cell, Results, Study, Trial
 
 MEDIUM, STEPS = "medium-valid", tuple(range(11))
-TESTS = (Test(MEDIUM, think=STEPS, count=5000),)
+TESTS = (Trial(MEDIUM, think=STEPS, count=5000),)
 GAIN = "points gained, best"
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from foresight.nets import settings_of
-from foresight.paper.study import FRESH, RunSpec, Study, Test
+from foresight.paper.study import FRESH, RunSpec, Study, Trial
 from foresight.runs.config import NetSettings, RunConfig
 from foresight.runs.presets import preset
 
@@ -41,7 +41,7 @@ def shrunk_spec(spec: RunSpec, toy: Toy) -> RunSpec:
     return replace(spec, config=shrunk_config(spec.config, toy), tests=tests, eval_count=toy.count)
 
 
-def shrunk_test(test: Test, toy: Toy) -> Test:
+def shrunk_test(test: Trial, toy: Toy) -> Trial:
     """A test of few levels."""
     search = toy.budget if test.search else None
     return test._replace(count=toy.count, think=test.think[: toy.thinking], search=search)

@@ -20,7 +20,7 @@ NOT_IDENTITY = ("steps", "seed", "seeds", "iterations_per_call", "net.dtype", "l
 REACHED = 0.99  # of the steps asked for: a run that is stopped in its last call is as good as done
 
 
-class Test(NamedTuple):
+class Trial(NamedTuple):
     """What an agent plays after its training."""
 
     levels: str | None  # a set; None where a domain makes its levels; FRESH for others than a fixed set of them
@@ -39,7 +39,7 @@ class RunSpec:
 
     label: str
     config: RunConfig  # of its first seed; steps and seeds are the study's
-    tests: tuple[Test, ...] = ()
+    tests: tuple[Trial, ...] = ()
     eval_levels: str | None = None  # what is played during training (sokoban)
     eval_count: int = 1000
 

@@ -3,9 +3,9 @@
 from foresight.paper.agents import VALID, on_sokoban
 from foresight.paper.measures import across
 from foresight.paper.numbers import TEXT, known
-from foresight.paper.study import Study, Test
+from foresight.paper.study import Study, Trial
 
-TESTS = (Test(VALID), Test("medium-valid"), Test("hard"))
+TESTS = (Trial(VALID), Trial("medium-valid"), Trial("hard"))
 COLUMNS = {"unfiltered": (VALID, 0), "medium": ("medium-valid", 0), "hard": ("hard", 0)}
 
 STUDY = Study(

@@ -13,7 +13,7 @@ from foresight.learning.agreement import agreement
 from foresight.levels import open_set
 from foresight.paper.measures import fits, size_of
 from foresight.paper.scales import Toy, played_levels
-from foresight.paper.study import FRESH, Result, RunSpec, Test
+from foresight.paper.study import FRESH, Result, RunSpec, Trial
 from foresight.runs.agents import Agent, load_agents
 from foresight.runs.evaluate import PAPER_MAX_STEPS, about, entry, evaluate
 from foresight.runs.evaluations import append_evaluations
@@ -25,7 +25,7 @@ FRAMES = 500_000  # on which accuracy is measured
 ENDLESS = 2**62  # more levels than any set has
 
 
-def tests_missing(spec: RunSpec, result: Result) -> Iterator[Test]:
+def tests_missing(spec: RunSpec, result: Result) -> Iterator[Trial]:
     """The tests that a trained run has not taken, each with the thinking times that are missing."""
     for test in spec.tests:
         if test.search:
@@ -41,7 +41,7 @@ def tests_missing(spec: RunSpec, result: Result) -> Iterator[Test]:
             yield test._replace(think=missing)
 
 
-def taken(result: Result, test: Test, think: int) -> bool:
+def taken(result: Result, test: Trial, think: int) -> bool:
     """Whether all seeds of a run have played a test after their last step, on as many levels as are asked for."""
     last = [each for each in result.entries if each["trained_steps"] == result.steps and fits(each, test.levels, think)]
     return {each["seed"] for each in last if each.get("whole") or size_of(each) >= (test.count or ENDLESS)} >= set(
@@ -49,7 +49,7 @@ def taken(result: Result, test: Test, think: int) -> bool:
     )
 
 
-def run_test(folder: Path, test: Test, toy: Toy | None = None) -> None:
+def run_test(folder: Path, test: Trial, toy: Toy | None = None) -> None:
     """Play a test with the agents of a run, and add the results to the run's evaluations."""
     levels = played_levels(test.levels, toy)
     agents = load_agents(folder, None if levels in (None, FRESH) else levels)
@@ -64,7 +64,7 @@ def run_test(folder: Path, test: Test, toy: Toy | None = None) -> None:
     append_evaluations(folder, rows)
 
 
-def played(agent: Agent, test: Test, think: int) -> dict[str, Any]:
+def played(agent: Agent, test: Trial, think: int) -> dict[str, Any]:
     """One evaluation, greedy, under the name of the set that the study gives it."""
     scored = agent.config.is_scored
     settings = PlaySettings(max_steps=agent.default_max_steps if scored else PAPER_MAX_STEPS, think=think)
@@ -74,7 +74,7 @@ def played(agent: Agent, test: Test, think: int) -> dict[str, Any]:
     return row | {"set": test.levels} | ({"whole": True} if whole else {})
 
 
-def searched(agent: Agent, test: Test, levels: str) -> dict[str, Any]:
+def searched(agent: Agent, test: Trial, levels: str) -> dict[str, Any]:
     """Levels solved by tree search that asks the agent."""
     chosen = open_set(levels)
     cells = chosen.cells()[: test.count]
@@ -88,7 +88,7 @@ def searched(agent: Agent, test: Test, levels: str) -> dict[str, Any]:
     return row | found
 
 
-def imitated(agent: Agent, test: Test) -> dict[str, Any]:
+def imitated(agent: Agent, test: Trial) -> dict[str, Any]:
     """The share of frames in which the agent would do what its expert does, while that plays levels of a set."""
     learn = agent.config.learn
     unrolls = max(1, (test.count or FRAMES) // (learn.num_envs * learn.unroll))

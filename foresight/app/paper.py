@@ -118,6 +118,7 @@ def make(study: "Study", shop: "Workshop", options: PaperOptions, deadline: "Dea
     """Train, evaluate and draw one study; what was made of it."""
     from foresight.paper.figures import draw_study
     from foresight.paper.running import known_runs, make_runs, results_for
+    from foresight.paper.study import longest
     from foresight.paper.tables import as_latex, as_markdown, grid_of, verdict
     from foresight.storage.files import make_folder, write_whole
 
@@ -125,7 +126,7 @@ def make(study: "Study", shop: "Workshop", options: PaperOptions, deadline: "Dea
     results = results_for(study, known_runs(shop), shop.toy)
     cells = study.measure(study, results)
     make_folder(shop.out)
-    files = [] if study.kind == "table" else draw_study(study, cells, shop.out, study.steps)
+    files = [] if study.kind == "table" else draw_study(study, cells, shop.out, longest(results))
     text = ""
     if study.drawing != "pictures":
         text = (as_latex if options.format == "latex" else as_markdown)(grid_of(study, cells))

@@ -6,35 +6,40 @@ from pathlib import Path
 import numpy as np
 
 from foresight.analysis.figures import new_figure, write_figure
-from foresight.paper.measures import short
+from foresight.paper.measures import RUN_OF, short
 from foresight.paper.study import Cell, Picture, Study
 
 FORMATS = ("png", "svg")
 DPI = 150
 
 
-def is_shorter(study: Study, cells: Sequence[Cell], steps: float) -> bool:
-    """Whether our longest run is shorter than the paper's."""
-    return bool(study.paper_steps) and longest(cells, steps) < 0.99 * study.paper_steps
+def length_note(study: Study, steps: float) -> str:
+    """What is said where our longest run, of so many steps, is shorter than the paper's; 0 for no run at all."""
+    if not study.paper_steps or steps >= 0.99 * study.paper_steps:
+        return ""
+    ours = f"ours ends at {short(steps)} steps" if steps else "no run of ours yet"
+    return f"{ours}, the paper's at {short(study.paper_steps)}"
 
 
-def longest(cells: Sequence[Cell], steps: float) -> float:
-    """The steps of our longest run, as far as the numbers say."""
-    places = [cell.x for cell in cells if cell.ours is not None and isinstance(cell.x, float) and cell.x >= 1000]
-    return max(places, default=steps)
+def agent_of(series: str) -> str:
+    """The agent that a series is of, whatever the length of its run."""
+    return series.partition(RUN_OF)[0]
+
+
+def paper_label(study: Study, series: str) -> str:
+    """How the paper's numbers of a series are called: those of agents as such, others by their name alone."""
+    is_agent = any(spec.label.startswith(series) for spec in study.runs)
+    return f"{series}, paper" if is_agent else series
 
 
 def draw_study(study: Study, cells: Sequence[Cell], folder: Path, steps: float) -> list[Path]:
-    """Draw a figure as PNG and SVG; where ours is shorter than the paper's run, it says so."""
+    """Draw a figure as PNG and SVG; where our longest run is shorter than the paper's, it says so."""
     if study.drawing == "pictures":
         figure = pictures_figure(study.pictures())
     else:
         figure, axis = new_figure(columns=1, width=7, height=4.2)
         (draw_lines if study.drawing == "lines" else draw_bars)(axis, study, cells)
-        title = study.title
-        if is_shorter(study, cells, steps):
-            title += f"\nours ends at {short(longest(cells, steps))} steps, the paper's at {short(study.paper_steps)}"
-        axis.set_title(title, fontsize=10)
+        axis.set_title(f"{study.title}\n{length_note(study, steps)}".strip(), fontsize=10)
         axis.set_xlabel(study.x_label)
         axis.set_ylabel(study.y_label)
         axis.spines[["top", "right"]].set_visible(False)
@@ -49,8 +54,9 @@ def draw_study(study: Study, cells: Sequence[Cell], folder: Path, steps: float) 
 def draw_lines(axis, study: Study, cells: Sequence[Cell]) -> None:
     """A line with its interval for each series of ours, crosses for the paper's numbers."""
     numbered = [cell for cell in cells if not isinstance(cell.x, str)]
-    for number, series in enumerate(dict.fromkeys(cell.series for cell in numbered)):
-        colour = f"C{number % 10}"
+    agents = list(dict.fromkeys(agent_of(cell.series) for cell in numbered))
+    for series in dict.fromkeys(cell.series for cell in numbered):
+        colour = f"C{agents.index(agent_of(series)) % 10}"
         ours = sorted((c for c in numbered if c.series == series and c.ours is not None), key=lambda c: c.x)
         paper = sorted((c for c in numbered if c.series == series and c.paper is not None), key=lambda c: c.x)
         if ours:
@@ -61,9 +67,9 @@ def draw_lines(axis, study: Study, cells: Sequence[Cell]) -> None:
             axis.fill_between(
                 [c.x for c in band], [c.low for c in band], [c.high for c in band], color=colour, alpha=0.2, linewidth=0
             )
-        if paper:
+        if paper and series == agent_of(series):
             axis.plot([c.x for c in paper], [c.paper for c in paper], "x--", color=colour, alpha=0.6, linewidth=0.8,
-                      label=f"{series}, paper")  # fmt: skip
+                      label=paper_label(study, series))  # fmt: skip
     if any(cell.x >= 1e8 for cell in numbered):
         axis.set_xscale("log")
     axis.grid(alpha=0.3)
@@ -86,7 +92,7 @@ def draw_bars(axis, study: Study, cells: Sequence[Cell]) -> None:
         if ours:
             axis.bar(*zip(*ours, strict=True), width=width, color=f"C{number % 10}", label=name)
         if paper:
-            axis.plot(*zip(*paper, strict=True), "x", color=f"C{number % 10}", label=f"{name}, paper")
+            axis.plot(*zip(*paper, strict=True), "x", color=f"C{number % 10}", label=paper_label(study, name))
     axis.set_xticks(np.arange(len(places)), [str(place) for place in places], fontsize=8)
     highest = max((max(c.ours or 0, c.paper or 0) for c in cells), default=0)
     if highest > 1000:

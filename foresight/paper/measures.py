@@ -9,6 +9,7 @@ from scipy.stats import t as student
 from foresight.paper.study import Cell, Measure, Result, Results, RunSpec, Study
 from foresight.runs.evaluations import Entry
 
+RUN_OF = ", run of "  # between an agent and the length of its run, where there are several lengths
 NEAR = 0.03  # of the steps asked for: an evaluation that close counts as one at that step
 
 
@@ -69,7 +70,7 @@ def by_length(spec: RunSpec, results: Sequence[Result]) -> dict[str, list[Result
     """The runs of an agent by their length; named so where there are several."""
     lengths = sorted({result.config["steps"] for result in results})
     return {
-        spec.label if steps == lengths[-1] else f"{spec.label}, run of {short(steps)}": [
+        spec.label if steps == lengths[-1] else f"{spec.label}{RUN_OF}{short(steps)}": [
             result for result in results if result.config["steps"] == steps
         ]
         for steps in lengths

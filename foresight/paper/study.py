@@ -179,3 +179,8 @@ def state_of(study: Study, results: Results, steps: float, seeds: int) -> State:
 def steps_missing(study: Study, results: Results, steps: float, seeds: int) -> dict[str, float]:
     """Environment steps that are still to be trained, by agent."""
     return {spec.label: steps * len(missing_seeds(spec, results[spec.label], steps, seeds)) for spec in study.runs}
+
+
+def longest(results: Results) -> int:
+    """The steps of the longest run of a study, 0 where there is none."""
+    return max((result.steps for found in results.values() for result in found), default=0)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from foresight.paper import MODULES, study
+from foresight.paper.figures import length_note
 from foresight.paper.running import Workshop, as_trained, known_runs, make_runs, results_for, train_run
 from foresight.paper.scales import shrunk
 from foresight.paper.study import run_id, runs_to_train
@@ -23,6 +24,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 def tiny(monkeypatch):
     """Toy size is tiny from now on."""
     monkeypatch.setattr("foresight.paper.scales.Toy", TINY)
+    monkeypatch.setattr("foresight.paper.figures.DPI", 20)
 
 
 @pytest.fixture
@@ -92,6 +94,13 @@ def test_without_time_nothing_is_trained_and_it_is_said(stored, tmp_path, capsys
     assert status_of(["paper", "T1", "--quick", "--out", str(tmp_path), "--minutes", "0"]) == 0
     assert "the same command resumes" in capsys.readouterr().out
     assert stored == []
+
+
+def test_a_figure_says_that_our_run_is_shorter_than_the_papers():
+    chosen = study("F-config")
+    assert length_note(chosen, 2e7) == "ours ends at 2e7 steps, the paper's at 1e9"
+    assert length_note(chosen, 0) == "no run of ours yet, the paper's at 1e9"
+    assert length_note(chosen, 1e9) == ""
 
 
 def test_the_list_counts_recorded_runs(capsys, tmp_path):

@@ -4,12 +4,12 @@
 PYTHON ?= python3
 BIN := .venv/bin
 TWO_CORES := XLA_FLAGS=--xla_force_host_platform_device_count=2
-EXTRAS := plots web atari generate tensorboard wandb dev
+EXTRAS := plots web atari generate tensorboard wandb docs dev
 
-.PHONY: run test style units extras soak builtin-levels clean
+.PHONY: run test style units extras soak docs builtin-levels clean
 
 run: .venv/core
-	@echo "Training a small agent on tiny boards: about four minutes on two cores. Ctrl-C saves; make run goes on."
+	@echo "Training a small agent on tiny boards: about four minutes on two cores. Ctrl-C saves; make run resumes."
 	$(TWO_CORES) $(BIN)/foresight train sokoban --preset quick --out runs/quick
 	$(BIN)/foresight evaluate runs/quick --levels builtin/tiny-test --think 0,2,4
 	$(BIN)/foresight plot runs/quick --out runs/quick.png
@@ -27,13 +27,21 @@ units: .venv/core
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not extra and not soak and not gpu"
 
 extras: .venv/every-extra
-	$(BIN)/python -m pytest -m extra
+	$(BIN)/python -m pytest -m "extra and not soak"
 
 soak: .venv/every-extra
 	$(BIN)/python -m pytest -m soak
 
+docs: .venv/docs
+	NO_MKDOCS_2_WARNING=true $(BIN)/mkdocs build --strict --clean
+	@echo "The site is in site/: open site/index.html, or with its search: python3 -m http.server -d site"
+
 .venv/core: pyproject.toml uv.lock
 	@$(call install,dev generate plots)
+	@touch $@
+
+.venv/docs: .venv/core
+	@$(call install,dev generate plots docs)
 	@touch $@
 
 .venv/every-extra: .venv/core
@@ -43,7 +51,7 @@ soak: .venv/every-extra
 # $(call install,EXTRAS): this package, editable, with these extras
 install = \
 	set -e; if command -v uv >/dev/null 2>&1; then \
-	  uv sync --quiet --locked $(foreach extra,$(1),--extra $(extra)); \
+	  uv sync --quiet --locked --inexact $(foreach extra,$(1),--extra $(extra)); \
 	else \
 	  test -x $(BIN)/pip || $(PYTHON) -m venv .venv; \
 	  $(BIN)/pip install --quiet --disable-pip-version-check -e '.[$(subst $(space),$(comma),$(strip $(1)))]'; \
@@ -56,4 +64,4 @@ builtin-levels: .venv/core
 	$(BIN)/python -m foresight.levels.generator.make_builtin --check
 
 clean:
-	rm -rf .venv .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv site .pytest_cache .ruff_cache .hypothesis

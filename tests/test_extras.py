@@ -8,7 +8,11 @@ from pathlib import Path
 import pytest
 
 PROJECT = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text())["project"]
-MODULES = {"ale-py": "ale_py", "pytest-xdist": "xdist"}  # where a package's module is not called like the package
+MODULES = {
+    "ale-py": "ale_py",
+    "mkdocs-material": "material",
+    "pytest-xdist": "xdist",
+}  # where a package's module is not called like the package
 
 
 def packages_of(extra: str) -> list[str]:

@@ -11,6 +11,7 @@ ORDER = """errors plugins types storage levels render envs nets learning search 
 NETS_MAY_IMPORT = {"types", "errors", "plugins", "storage", "nets"}
 GAMES = re.compile(r"sokoban|boxworld|box-world|minipacman|pacman|gridworld|atari|boxoban", re.IGNORECASE)
 FLAG = re.compile(r"(?<![-\w`])--[a-z]")
+OTHERS = re.compile("--(version|short=10|porcelain|untracked-files=no)")  # options of other programs
 
 
 def modules_imported(tree: ast.AST) -> Iterator[str]:
@@ -63,7 +64,7 @@ def flags_in_messages(package: Path) -> Iterator[str]:
         docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
         for node in ast.walk(tree):
             is_text = isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings
-            if is_text and FLAG.search(node.value) and node.value != "--version":  # an option of another program
+            if is_text and FLAG.search(node.value) and not OTHERS.fullmatch(node.value):
                 yield f"{path}:{node.lineno}: {node.value}"
 
 

@@ -18,7 +18,7 @@ from foresight.bench.programs import device
 class BenchEnvs:
     """Steps per second with random actions: the rules alone, with the compact observation, with the picture.
 
-    Sokoban is measured beside a plain Python version and, where they are installed, jumanji's and envpool's.
+    Sokoban is measured beside a plain Python version and, where it is installed, jumanji's.
 
     example: foresight bench envs --domains sokoban --batches 4096
     """
@@ -26,7 +26,7 @@ class BenchEnvs:
     domains: tuple[str, ...] = ()  # sokoban, boxworld, minipacman, gridworld; all where none is named
     batches: tuple[int, ...] = ()  # how many play side by side; a range that suits the device where none is named
     levels: str = "builtin/train"  # the level set Sokoban draws from
-    seconds: float = 1.0  # how long each program is run, beyond compiling it
+    seconds: float = 1.0  # about how long each program is run, beyond compiling it
     json: bool = False  # print one JSON document
 
 

@@ -6,9 +6,10 @@ from functools import cache
 
 from foresight.learning.settings import LearnSettings
 from foresight.runs.config import DeviceSettings, EnvSettings, NetSettings, RunConfig
+from foresight.runs.tracking import TrackSettings
 
 SETTING = re.compile(r"`([a-z][a-z0-9_]*)`")  # how messages of the library write a name
-RECORDS = (RunConfig, EnvSettings, NetSettings, LearnSettings, DeviceSettings)
+RECORDS = (RunConfig, EnvSettings, NetSettings, LearnSettings, DeviceSettings, TrackSettings)
 OF_COMMANDS = ("best", "cases", "compiler", "domains", "from_weights", "limit", "max_steps", "nets", "think")
 
 

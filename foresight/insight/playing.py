@@ -87,6 +87,21 @@ def play_as_they_end(
     seed: int = 0,
 ) -> Iterator[tuple[int, Episode]]:
     """Positions in `levels` and their episodes, in the order in which they end."""
+    for ended in play_in_stretches(agent, levels, edits=edits, think=think, rules=rules, batch=batch, seed=seed):
+        yield from ended
+
+
+def play_in_stretches(
+    agent: Agent,
+    levels: Sequence[int] | np.ndarray,
+    *,
+    edits: Edits = None,
+    think: int = 0,
+    rules: Rules = Rules(),
+    batch: int = 64,
+    seed: int = 0,
+) -> Iterator[list[tuple[int, Episode]]]:
+    """The same, as those that ended in each stretch of time-steps: something else can be done between two of them."""
     numbers, count, assigned = np.asarray(levels, np.int32), len(levels), 0
     programs, rules = prepare(agent.net, edits, count, rules)
     fixed = (agent.env, agent.net, programs, jnp.asarray(think, jnp.int32), jax.random.key(seed))
@@ -99,10 +114,12 @@ def play_as_they_end(
         if not np.any(positions < count):
             return
         slots, rows = play_stretch(fixed, slots, rules, count)
+        ended = []
         for position, stretch, is_over in cut_rows(jax.tree.map(np.asarray, rows), positions, count):
             unfinished[position].append(stretch)
             if is_over:
-                yield position, episode_of(int(numbers[position]), unfinished.pop(position), rules.keep)
+                ended.append((position, episode_of(int(numbers[position]), unfinished.pop(position), rules.keep)))
+        yield ended
 
 
 def fill_slots(agent: Agent, numbers: np.ndarray, slots: Slots, assigned: int) -> tuple[Slots, int]:

@@ -137,9 +137,7 @@ def take_tests(study: Study, spec: RunSpec, shop: Workshop, is_over: Callable[[]
     for result in results_of(spec, known_runs(shop)):
         missing = list(tests_missing(spec, result)) if result.is_finished else []
         if missing and not Path(result.source).is_dir():
-            shop.say(
-                f"{study.id}, {spec.label}: {result.source} is a record: {len(missing)} tests are left out"
-            )
+            shop.say(f"{study.id}, {spec.label}: {result.source} is a record: {len(missing)} tests are left out")
             continue
         for test in missing:
             if is_over():

@@ -118,7 +118,7 @@ def load_agents(model: str | Path, levels: str | None = None, best: bool = False
     if levels is not None and not config.takes_level_sets:
         raise ForesightError(f"{model} plays {config.domain}, which makes its own levels: `levels` is for sokoban")
     if config.takes_level_sets:
-        levels = levels or usual_levels(path, config)
+        levels = levels or default_levels(path, config)
     env = fitted(model, weights, config, levels)
     return [agent_of_seed(weights, config, env, index)._replace(levels=levels) for index in range(config.seeds)]
 
@@ -133,7 +133,7 @@ def load_agent_for(model: str | Path, levels: LevelSet) -> Agent:
     return agent_of_seed(weights, config, env, 0)._replace(levels=levels.name)
 
 
-def usual_levels(path: Path, config: RunConfig) -> str:
+def default_levels(path: Path, config: RunConfig) -> str:
     """The levels an agent was trained on; for a shipped agent whose are not on this machine, the built-in test set."""
     trained_on = config.env.levels
     try:

@@ -33,7 +33,7 @@ class HeldOut:
     ):
         """Open the levels; what does not fit the run is rejected here, before anything is written."""
         if (settings.eval_levels is None) == (config.domain == "sokoban"):
-            wanted = "needs --eval-levels" if config.domain == "sokoban" else "makes its own: --eval-every is enough"
+            wanted = "needs `eval_levels`" if config.domain == "sokoban" else "makes its own: `eval_every` is enough"
             raise ForesightError(f"levels for the evaluation of {config.domain}: it {wanted}")
         self.config, self.folder, self.say = config, folder, say
         self.env = build_env(config, settings.eval_levels)
@@ -102,5 +102,5 @@ def check_fits(config: RunConfig, trained_on: Env, env: Env, levels: str | None)
     shapes = [jax.tree.map(lambda leaf: leaf.shape, net_shape(config, each)) for each in (trained_on, env)]
     if not jax.tree.all(jax.tree.map(lambda one, other: one == other, *shapes, is_leaf=lambda x: isinstance(x, tuple))):
         raise ForesightError(
-            f"--eval-levels {levels}: boards of {env.picture_shape}, the run trains on {trained_on.picture_shape}"
+            f"`eval_levels` {levels}: boards of {env.picture_shape}, the run trains on {trained_on.picture_shape}"
         )

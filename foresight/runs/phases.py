@@ -61,7 +61,7 @@ def plan_phases(texts: tuple[str, ...], learn: LearnSettings, steps: float, per_
         learn = replace(learn, **changed)
         calls = int(-(-(until - steps_before) // (learn.steps_per_iteration * per_call)))
         if calls < 1:
-            raise ForesightError(f"--phases '{text}': the phase before it ends after {steps_before:,} steps already")
+            raise ForesightError(f"`phases` '{text}': the phase before it ends after {steps_before:,} steps already")
         before = {"iterations_before": begin, "gradient_steps_before": gradient_steps, "steps_before": steps_before}
         settings = PhaseSettings(**asdict(learn), **before) if phases else learn
         phases.append(Phase(begin, begin + calls * per_call, steps_before, settings, levels))
@@ -86,7 +86,7 @@ def parse_phase(text: str) -> dict[str, Any]:
         name, equals, value = word.partition("=")
         if not equals or name not in {"until", "levels", *known}:
             names = ", ".join(["until", "levels", *known])
-            raise ForesightError(f"--phases '{text}': '{word}' is not NAME=VALUE with one of the names {names}")
+            raise ForesightError(f"`phases` '{text}': '{word}' is not NAME=VALUE with one of the names {names}")
         changed[name] = value if name == "levels" else number(text, word, value, whole=known.get(name) in ("int", int))
     return changed
 
@@ -96,14 +96,14 @@ def number(text: str, word: str, value: str, whole: bool) -> float | int:
     try:
         return int(value) if whole else float(value)
     except ValueError as error:
-        raise ForesightError(f"--phases '{text}': '{word}' needs a {'whole ' if whole else ''}number") from error
+        raise ForesightError(f"`phases` '{text}': '{word}' needs a {'whole ' if whole else ''}number") from error
 
 
 def until_of(changed: dict[str, Any], text: str, steps: float, is_last: bool) -> float:
     """The steps of the run at which a phase ends."""
     until = changed.pop("until", None)
     if is_last and until is not None:
-        raise ForesightError(f"--phases '{text}': the last phase ends with the run, at --steps {steps:,.0f}")
+        raise ForesightError(f"`phases` '{text}': the last phase ends with the run, at `steps` {steps:,.0f}")
     if not is_last and (until is None or not 0 < until < steps):
-        raise ForesightError(f"--phases '{text}': say when it ends, as until=5e7, before --steps {steps:,.0f}")
+        raise ForesightError(f"`phases` '{text}': say when it ends, as until=5e7, before `steps` {steps:,.0f}")
     return steps if is_last else until

@@ -20,7 +20,7 @@ class TrackSettings:
     eval_levels: str | None = None
     """held-out levels to evaluate on while training (sokoban)"""
     eval_every: float | None = None
-    """environment steps between two evaluations; a twentieth of the run where only --eval-levels is given"""
+    """environment steps between two evaluations; a twentieth of the run where only `eval_levels` is given"""
     eval_count: int = 1000
     """how many levels to evaluate on, the first of the set"""
     checkpoint_at: tuple[float, ...] = ()
@@ -28,14 +28,14 @@ class TrackSettings:
 
     def __post_init__(self) -> None:
         if self.eval_levels == "":
-            raise ForesightError("--eval-levels is empty; expected the name or the file of a set")
+            raise ForesightError("`eval_levels` is empty; expected the name or the file of a set")
         if self.eval_every is not None and not (math.isfinite(self.eval_every) and self.eval_every >= 1):
-            raise ForesightError(f"--eval-every must be a number of steps of at least 1, not {self.eval_every:g}")
+            raise ForesightError(f"`eval_every` must be a number of steps of at least 1, not {self.eval_every:g}")
         if self.eval_count < 1:
-            raise ForesightError(f"--eval-count must be at least 1, not {self.eval_count}")
+            raise ForesightError(f"`eval_count` must be at least 1, not {self.eval_count}")
         for steps in self.checkpoint_at:
             if not (math.isfinite(steps) and steps >= 1):
-                raise ForesightError(f"--checkpoint-at must be numbers of steps such as 1e6, not {steps:g}")
+                raise ForesightError(f"`checkpoint_at` must be numbers of steps such as 1e6, not {steps:g}")
 
     @property
     def evaluates(self) -> bool:

@@ -1,0 +1,52 @@
+"""`foresight serve`: a page to watch an agent think, on this machine."""
+
+import importlib.util
+from dataclasses import dataclass
+from typing import Annotated
+
+from tyro.conf import Positional, arg
+
+from foresight.app.activity import say, working
+from foresight.app.checks import check_count
+from foresight.app.parse import parse_options
+from foresight.errors import MissingExtra
+
+EXAMPLE = """A page to watch agents think, play their levels and change their minds; open the address it prints.
+
+MODEL is a run folder, a checkpoint folder or a .safetensors file, beside the agents that have a name.
+
+examples:
+  foresight serve
+  foresight serve runs/mine --port 9000"""
+
+
+@dataclass(frozen=True)
+class Serve:
+    """What is served, and where."""
+
+    models: Annotated[tuple[str, ...], Positional, arg(metavar="[MODEL ...]")] = ()
+    """agents of your own to choose from; the first is shown first"""
+    host: str = "127.0.0.1"
+    """the address to listen at; with another one than this, everybody who can reach the machine can use the page"""
+    port: int = 8642
+    """the port; 0 for any that is free"""
+    name: tuple[str, ...] = ()
+    """names that the machine is called by in the address of the page, beside localhost and its numbers"""
+
+    def __post_init__(self) -> None:
+        check_count("port", self.port, 0, 65_535)
+
+
+def main(arguments: list[str]) -> None:
+    """Load, listen, and serve until Ctrl-C."""
+    options = parse_options(Serve, arguments, "foresight serve", EXAMPLE)
+    if importlib.util.find_spec("starlette") is None or importlib.util.find_spec("uvicorn") is None:
+        raise MissingExtra("the page", "web")
+    with working("loading"):
+        from foresight.web.server import serve
+
+    def ready(address: str) -> None:
+        print(f"Foresight is at {address}", flush=True)
+        say("Ctrl-C ends it.")
+
+    serve(options.models, options.host, options.port, options.name, ready)

@@ -1,0 +1,159 @@
+"""The agents and level sets that the page offers, loaded when they are first asked for and kept while there is room."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from foresight.envs.sokoban.rules import Sokoban
+from foresight.errors import ForesightError
+from foresight.insight.inside import shape_of
+from foresight.insight.plans import PlanProbes, plan_probes
+from foresight.insight.probes import Probe
+from foresight.levels import LevelError, LevelSet
+from foresight.levels.naming import named_sets, open_set
+from foresight.runs.agents import Agent, load_agents
+from foresight.runs.cards import agent_files, read_card
+from foresight.runs.probe_files import probes_for
+from foresight.web.problems import Problem
+
+LEVELS_TO_TRY = ("builtin/test", "builtin/mini-test", "builtin/tiny-test", None)  # None: those trained on
+
+
+@dataclass(frozen=True, eq=False)
+class Mind:
+    """An agent with the probes that its plan is read with, where it has any."""
+
+    name: str
+    agent: Agent
+    probes: tuple[Probe, ...] = ()
+
+    @property
+    def takes_boards(self) -> bool:
+        """Whether it plays Sokoban, whose levels can be drawn."""
+        return isinstance(self.agent.env, Sokoban)
+
+    @cached_property
+    def plan(self) -> PlanProbes | None:
+        """The probes of its plan."""
+        return plan_probes(list(self.probes)) if self.probes else None
+
+    @property
+    def size(self) -> tuple[int, int] | None:
+        """Height and width of the boards it plays, in Sokoban."""
+        return (self.agent.env.height, self.agent.env.width) if self.takes_boards else None
+
+    @property
+    def ticks(self) -> int:
+        """Rounds of thought in a move."""
+        return shape_of(self.agent.net).ticks
+
+
+@dataclass(frozen=True)
+class Library:
+    """What can be chosen: agents with a name, run folders that were given, and named sets of levels."""
+
+    given: Sequence[str] = ()
+    paths: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.paths.update({name: name for name in agent_files()})
+        self.paths.update({Path(model).name or model: model for model in self.given})
+
+    @property
+    def first(self) -> str:
+        """The agent to begin with: the first that was given, or a shipped one."""
+        return Path(self.given[0]).name if self.given else next(iter(self.paths))
+
+    def mind(self, name: str) -> Mind:
+        """An agent by its name; Problem 404 where there is none."""
+        if name not in self.paths:
+            raise Problem(404, f"there is no agent '{name[:60]}'; there are: {', '.join(self.paths)}")
+        return load_mind(name, self.paths[name])
+
+    def describe_agents(self) -> list[dict[str, Any]]:
+        """Every agent with what a visitor wants to know before choosing; none is loaded for it."""
+        files = agent_files()
+        described = []
+        for name in self.paths:
+            card = read_card(files[name]) if name in files else None
+            about = {"domain": card.domain, "summary": card.summary} if card else {"domain": None, "summary": ""}
+            described.append({"name": name} | about)
+        return described
+
+    def describe_mind(self, name: str) -> dict[str, Any]:
+        """One agent in detail."""
+        mind = self.mind(name)
+        env = mind.agent.env
+        return {
+            "name": name,
+            "domain": mind.agent.config.domain,
+            "network": mind.agent.config.net.net,
+            "ticks": mind.ticks,
+            "actions": list(env.action_names),
+            "size": mind.size,
+            "levels": None if mind.takes_boards else env.level_count,
+            "has_plan": mind.plan is not None,
+            "symbols": [style.symbol for style in env.palette.styles],
+            "steps": mind.agent.frames,
+        }
+
+    def level_set(self, name: str) -> LevelSet:
+        """A named set; a path is never opened."""
+        if name not in named_sets():
+            raise Problem(404, f"there is no level set '{name[:60]}'; there are: {', '.join(named_sets())}")
+        return opened(name)
+
+    def describe_sets(self) -> list[dict[str, Any]]:
+        """Every set with its size."""
+        described = []
+        for name in named_sets():
+            try:
+                levels = opened(name)
+            except LevelError:  # a damaged file in the cache folder
+                continue
+            size = {"levels": len(levels), "height": levels.height, "width": levels.width, "boxes": levels.boxes}
+            described.append({"name": name} | size)
+        return described
+
+    def board(self, name: str, index: int) -> np.ndarray:
+        """One level of a set, uint8 [H, W]."""
+        levels = self.level_set(name)
+        if not 0 <= index < len(levels):
+            raise Problem(404, f"{name} has levels 0 to {len(levels) - 1}: there is no level {index}")
+        return levels.cells(index)[0]
+
+
+@lru_cache(maxsize=4)
+def load_mind(name: str, path: str) -> Mind:
+    """An agent on levels that are there, with its probes."""
+    agent = load_somehow(path)
+    if agent.config.is_on_host:
+        raise Problem(422, f"{name} plays {agent.config.domain}, which the page cannot show")
+    try:
+        shape_of(agent.net)
+    except ForesightError as error:
+        raise Problem(422, str(error)) from error
+    try:
+        return Mind(name, agent, tuple(probes_for(agent.source)))
+    except ForesightError:
+        return Mind(name, agent)
+
+
+def load_somehow(path: str) -> Agent:
+    """The agent on built-in levels that fit its size, or on those it was trained on; which ones is of no importance."""
+    for levels in LEVELS_TO_TRY[:-1]:
+        try:
+            return load_agents(path, levels)[0]
+        except ForesightError:
+            continue
+    return load_agents(path, LEVELS_TO_TRY[-1])[0]
+
+
+@lru_cache(maxsize=16)
+def opened(name: str) -> LevelSet:
+    """A set, kept open."""
+    return open_set(name)

@@ -1,0 +1,290 @@
+// A board on a canvas: tiles, things that slide from square to square, and the plan as arrows that fade in and out.
+
+import { BOX_ON_TARGET, WALL, MOVES, hasBox, hasPlayer, hasTarget, playerOf } from "./rules.js";
+
+const SLIDE = 110; // milliseconds
+const FADE = 0.25; // of the way to its place that an arrow's strength goes in each picture
+const TURN = [0, -Math.PI / 2, Math.PI / 2, Math.PI, 0, -Math.PI / 4, -3 * Math.PI / 4, Math.PI / 4, 3 * Math.PI / 4];
+
+export const isCalm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
+
+export class BoardView {
+  constructor(canvas) {
+    this.canvas = canvas;
+    this.context = canvas.getContext("2d");
+    this.board = null;
+    this.tiles = null; // a picture of all tiles, for games other than Sokoban
+    this.arrows = new Map(); // "kind cell class" to { now, goal }
+    this.marks = { cursor: null, fault: null, ghost: null, wishes: [], drag: null };
+    this.sliding = null;
+    new ResizeObserver(() => this.redraw()).observe(canvas);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.redraw());
+  }
+
+  /** Show a board; where it is one move after the one before, things slide. */
+  show(board, isNext = false) {
+    const before = this.board;
+    this.board = board;
+    this.canvas.style.aspectRatio = `${board.width} / ${board.height}`;
+    const movable = isNext && before && !this.tiles && !isCalm() && before.cells.length === board.cells.length;
+    this.sliding = movable ? slideBetween(before, board) : null;
+    this.redraw();
+  }
+
+  /** Show a plan: { agent, box }, each a pair of texts (class and certainty of every square), or null for none. */
+  plan(plan) {
+    for (const arrow of this.arrows.values()) arrow.goal = 0;
+    for (const [kind, [classes, sure]] of Object.entries(plan ?? {})) {
+      for (let cell = 0; cell < classes.length; cell++) {
+        if (classes[cell] === "0") continue;
+        const key = `${kind} ${cell} ${classes[cell]}`;
+        const arrow = this.arrows.get(key) ?? { now: 0, goal: 0 };
+        arrow.goal = Math.max(0.15, (Number(sure[cell]) - 2) / 7);
+        this.arrows.set(key, arrow);
+      }
+    }
+    this.redraw();
+  }
+
+  mark(marks) {
+    Object.assign(this.marks, marks);
+    this.redraw();
+  }
+
+  /** The cell under a pointer, null outside. */
+  cellAt(event) {
+    const box = this.canvas.getBoundingClientRect();
+    const column = Math.floor((event.clientX - box.left) / box.width * this.board.width);
+    const row = Math.floor((event.clientY - box.top) / box.height * this.board.height);
+    const isInside = row >= 0 && column >= 0 && row < this.board.height && column < this.board.width;
+    return isInside ? { row, column, index: row * this.board.width + column } : null;
+  }
+
+  redraw() {
+    this.frame ??= requestAnimationFrame((now) => {
+      this.frame = null;
+      if (this.draw(now)) this.redraw();
+    });
+  }
+
+  /** Draw everything; true where something still moves. */
+  draw(now) {
+    if (!this.board || !this.canvas.clientWidth) return false;
+    const { canvas, context: c, board } = this, density = devicePixelRatio || 1;
+    const side = canvas.clientWidth * density / board.width;
+    const width = Math.round(canvas.clientWidth * density), height = Math.round(side * board.height);
+    if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
+    const ink = inksOf(canvas);
+    const progress = this.progress(now);
+    board.cells.forEach((code, cell) => this.inCell(cell, side, () => this.ground(code, cell, ink)));
+    const moved = progress < 1 ? this.sliding : null;
+    board.cells.forEach((code, cell) => {
+      const from = moved?.to.get(cell);
+      const shift = from === undefined ? [0, 0] : this.between(from, cell, 1 - progress);
+      this.inCell(cell, side, () => this.thing(code, ink), shift);
+    });
+    const isFading = this.drawArrows(side, ink);
+    this.drawMarks(side, ink);
+    return progress < 1 || isFading;
+  }
+
+  progress(now) {
+    if (!this.sliding) return 1;
+    this.sliding.start ??= now;
+    return Math.min(1, (now - this.sliding.start) / SLIDE);
+  }
+
+  between(from, to, share) {
+    const { width } = this.board;
+    return [((from % width) - (to % width)) * share, (Math.floor(from / width) - Math.floor(to / width)) * share];
+  }
+
+  /** Draw within a cell, in units of its side. */
+  inCell(cell, side, draw, [right, down] = [0, 0]) {
+    const { context: c, board } = this;
+    c.save();
+    c.translate(((cell % board.width) + right) * side, (Math.floor(cell / board.width) + down) * side);
+    c.scale(side, side);
+    draw();
+    c.restore();
+  }
+
+  ground(code, cell, ink) {
+    const { context: c, board, tiles } = this;
+    if (tiles) {
+      c.imageSmoothingEnabled = false;
+      c.drawImage(tiles, code * tiles.height, 0, tiles.height, tiles.height, 0, 0, 1.01, 1.01);
+      return;
+    }
+    const isWall = code === WALL;
+    c.fillStyle = isWall ? ink.wall : ink.floor;
+    c.fillRect(-0.005, -0.005, 1.01, 1.01);
+    if (isWall) {
+      const below = board.cells[cell + board.width];
+      if (below !== undefined && below !== WALL) {
+        c.fillStyle = ink.edge;
+        c.fillRect(-0.005, 0.86, 1.01, 0.145);
+      }
+      return;
+    }
+    if ((cell % board.width + Math.floor(cell / board.width)) % 2) {
+      c.fillStyle = ink.checker;
+      c.fillRect(-0.005, -0.005, 1.01, 1.01);
+    }
+    if (hasTarget(code)) {
+      c.strokeStyle = ink.target;
+      c.lineWidth = 0.08;
+      disc(c, 0.5, 0.5, 0.26);
+      c.stroke();
+      c.fillStyle = ink.target;
+      disc(c, 0.5, 0.5, 0.1);
+      c.fill();
+    }
+  }
+
+  thing(code, ink) {
+    if (this.tiles) return;
+    if (hasBox(code)) crate(this.context, code === BOX_ON_TARGET ? ink.home : ink.box, code === BOX_ON_TARGET ? ink.homeDark : ink.boxDark);
+    if (hasPlayer(code)) figure(this.context, ink);
+  }
+
+  /** Whether the plan has an arrow of the other kind on a square too. */
+  isShared(other, cell) {
+    for (const direction of "12345678") if (this.arrows.get(`${other} ${cell} ${direction}`)?.goal) return true;
+    return false;
+  }
+
+  drawArrows(side, ink) {
+    const { context: c } = this;
+    let isFading = false;
+    for (const [key, arrow] of this.arrows) {
+      const difference = arrow.goal - arrow.now;
+      arrow.now = Math.abs(difference) < 0.02 || isCalm() ? arrow.goal : arrow.now + FADE * difference;
+      isFading ||= arrow.now !== arrow.goal;
+      if (!arrow.now && !arrow.goal) this.arrows.delete(key);
+      const [kind, cell, direction] = key.split(" ");
+      const isBox = kind === "box", isShared = this.isShared(isBox ? "agent" : "box", cell);
+      this.inCell(Number(cell), side, () => {
+        c.globalAlpha = arrow.now;
+        if (isShared) c.translate(...(direction < 3 ? [isBox ? 0.17 : -0.17, 0] : [0, isBox ? 0.17 : -0.17]));
+        drawArrow(c, Number(direction), isBox ? ink.pushes : ink.walks, ink.halo, isBox);
+      });
+    }
+    return isFading;
+  }
+
+  drawMarks(side, ink) {
+    const { context: c, board } = this, { cursor, fault, ghost, wishes, drag } = this.marks;
+    if (ghost !== null && ghost >= 0) {
+      this.inCell(ghost, side, () => { c.globalAlpha = 0.45; figure(c, { ...ink, player: ink.walks, playerDark: ink.walks }); });
+    }
+    for (const wish of [...wishes, ...(drag ? [drag] : [])]) {
+      const cell = wish.row * board.width + wish.column, colour = wish.concept === "C_B" ? ink.pushes : ink.walks;
+      this.inCell(cell, side, () => {
+        outline(c, colour, 0.09);
+        drawArrow(c, ["never", "up", "down", "left", "right"].indexOf(wish.direction), colour, ink.halo, true);
+      });
+    }
+    if (cursor !== null) this.inCell(cursor, side, () => outline(c, ink.walks, 0.08));
+    if (fault !== null) this.inCell(fault, side, () => { outline(c, ink.fault, 0.12); });
+  }
+}
+
+/** What moved where, from one board to the next: { to: cell now -> cell before }. */
+function slideBetween(before, after) {
+  const to = new Map();
+  const was = playerOf(before), is = playerOf(after);
+  if (was < 0 || is < 0 || was === is) return null;
+  to.set(is, was);
+  const came = after.cells.findIndex((code, cell) => hasBox(code) && !hasBox(before.cells[cell]));
+  if (came >= 0 && came - is === is - was) to.set(came, is);
+  const by = is - was, isStep = MOVES.some(([down, right]) => (down || right) && down * after.width + right === by);
+  return isStep ? { to } : null;
+}
+
+const INKS = ["wall", "edge", "floor", "checker", "target", "box", "box-dark", "home", "home-dark", "player", "player-dark", "eyes", "walks", "pushes", "fault", "halo"];
+
+function inksOf(canvas) {
+  const style = getComputedStyle(canvas);
+  const camel = (name) => name.replace(/-(.)/, (_, letter) => letter.toUpperCase());
+  return Object.fromEntries(INKS.map((name) => [camel(name), style.getPropertyValue(`--board-${name}`).trim()]));
+}
+
+function disc(c, x, y, radius) {
+  c.beginPath();
+  c.arc(x, y, radius, 0, 2 * Math.PI);
+}
+
+function outline(c, colour, width) {
+  c.strokeStyle = colour;
+  c.lineWidth = width;
+  c.beginPath();
+  c.roundRect(width / 2, width / 2, 1 - width, 1 - width, 0.12);
+  c.stroke();
+}
+
+function crate(c, colour, dark) {
+  c.fillStyle = dark;
+  c.beginPath();
+  c.roundRect(0.07, 0.07, 0.86, 0.86, 0.14);
+  c.fill();
+  c.fillStyle = colour;
+  c.beginPath();
+  c.roundRect(0.13, 0.13, 0.74, 0.74, 0.08);
+  c.fill();
+  c.strokeStyle = dark;
+  c.lineWidth = 0.07;
+  c.lineCap = "round";
+  c.beginPath();
+  c.moveTo(0.25, 0.25);
+  c.lineTo(0.75, 0.75);
+  c.moveTo(0.75, 0.25);
+  c.lineTo(0.25, 0.75);
+  c.stroke();
+}
+
+function figure(c, ink) {
+  c.fillStyle = ink.playerDark;
+  disc(c, 0.5, 0.53, 0.38);
+  c.fill();
+  c.fillStyle = ink.player;
+  disc(c, 0.5, 0.49, 0.36);
+  c.fill();
+  c.fillStyle = ink.eyes;
+  disc(c, 0.38, 0.44, 0.065);
+  c.fill();
+  disc(c, 0.62, 0.44, 0.065);
+  c.fill();
+}
+
+/** An arrow along a direction by its class, with a halo around it; class 0, "not here", is a cross. */
+export function drawArrow(c, direction, colour, halo, isThick) {
+  c.translate(0.5, 0.5);
+  c.lineCap = "round";
+  c.lineJoin = "round";
+  c.beginPath();
+  if (direction) {
+    c.rotate(TURN[direction]);
+    arrowPath(c, isThick ? 0.075 : 0.045, isThick ? 0.22 : 0.17);
+  } else {
+    c.rotate(Math.PI / 4);
+    c.rect(-0.3, -0.06, 0.6, 0.12);
+    c.rect(-0.06, -0.3, 0.12, 0.6);
+  }
+  c.strokeStyle = halo;
+  c.lineWidth = 0.09;
+  c.stroke();
+  c.fillStyle = colour;
+  c.fill();
+}
+
+function arrowPath(c, half, head) {
+  c.moveTo(-0.38, -half);
+  c.lineTo(0.4 - 1.15 * head, -half);
+  c.lineTo(0.4 - 1.15 * head, -head);
+  c.lineTo(0.4, 0);
+  c.lineTo(0.4 - 1.15 * head, head);
+  c.lineTo(0.4 - 1.15 * head, half);
+  c.lineTo(-0.38, half);
+  c.closePath();
+}

@@ -1,0 +1,266 @@
+// The page: choosers, modes and the address; watching, playing and drawing are in files of their own.
+
+import { getAgent, getGif, getLevel, getNext, getStart, getTiles } from "./api.js";
+import { readAddress, writeAddress } from "./address.js";
+import { BoardView } from "./board.js";
+import { Draw } from "./draw.js";
+import { Play } from "./play.js";
+import { boardOfRows } from "./rules.js";
+import { startTour, store, stored } from "./tour.js";
+import { Watch } from "./watch.js";
+
+const THEMES = ["", "light", "dark"];
+const DAY = 86_400_000; // milliseconds
+const DAILY_SET = "builtin/test", MIXER = 2_654_435_761;
+const byId = (id) => document.getElementById(id);
+
+class Page {
+  async open() {
+    this.state = readAddress(location.hash);
+    this.view = new BoardView(byId("board"));
+    this.otherView = new BoardView(byId("board-other"));
+    this.start = await getStart();
+    this.modes = { watch: new Watch(this), play: new Play(this), draw: new Draw(this) };
+    this.wire();
+    this.fill();
+    if (!this.state.agent) this.welcome();
+    await this.show(!this.state.look && !this.state.tick);
+    startTour();
+  }
+
+  /** What a visitor sees who comes without a link: a level that thinking solves. */
+  welcome() {
+    const { curated, first } = this.start, isThere = first === curated.agent;
+    const set = isThere ? curated.set : this.start.sets[0]?.name ?? "";
+    Object.assign(this.state, { agent: first, set, level: isThere ? curated.levels[0] : 0, think: isThere ? curated.think : 0 });
+  }
+
+  fill() {
+    const option = (name, text = name) => Object.assign(document.createElement("option"), { value: name, textContent: text });
+    byId("agent").replaceChildren(...this.start.agents.map(({ name, domain }) => option(name, domain ? `${name} (${domain})` : name)));
+    byId("set").replaceChildren(...this.start.sets.map(({ name, levels }) => option(name, `${name} (${levels})`)), option("", "a level of your own"));
+    const chips = this.start.curated.levels.map((level) => {
+      const chip = Object.assign(document.createElement("button"), { textContent: level, title: "Fails without thinking, solves with it" });
+      const { agent, set, think } = this.start.curated;
+      chip.setAttribute("aria-label", `Level ${level}: thinking helps`);
+      chip.onclick = () => this.change({ agent, set, level, think, compare: 1, board: "", look: 0, tick: 0, wishes: "", since: 0 }, true);
+      return chip;
+    });
+    const lead = Object.assign(document.createElement("span"), { className: "hint", textContent: "Thinking turns failure into success in levels" });
+    byId("curated").replaceChildren(lead, ...chips);
+  }
+
+  wire() {
+    const fresh = { board: "", look: 0, tick: 0, wishes: "", since: 0 };
+    byId("agent").onchange = (event) => this.change({ ...fresh, agent: event.target.value, level: 0 }, true);
+    byId("set").onchange = (event) => { if (event.target.value) this.change({ ...fresh, set: event.target.value, level: 0 }, true); };
+    const choose = (level) => this.change({ ...fresh, level: Math.max(0, Math.min(level, this.last)) }, true);
+    byId("level").onchange = (event) => choose(Math.floor(Number(event.target.value)) || 0);
+    byId("previous-level").onclick = () => choose(this.state.level - 1);
+    byId("next-level").onclick = () => choose(this.state.level + 1);
+    byId("next-failure").onclick = () => this.seek("fail");
+    byId("next-success").onclick = () => this.seek("solve");
+    byId("daily").onclick = () => this.change({ ...fresh, set: DAILY_SET, level: this.daily() }, true);
+    document.querySelectorAll("[data-mode]").forEach((tab) => { tab.onclick = () => this.change({ mode: tab.dataset.mode }); });
+    byId("share").onclick = () => this.copy(location.href, "Link copied.");
+    byId("theme").onclick = () => this.theme((THEMES.indexOf(document.documentElement.dataset.theme ?? "") + 1) % THEMES.length);
+    byId("help").onclick = () => startTour(true);
+    byId("gif").onclick = () => this.saveGif();
+    byId("lurd").onclick = () => this.exportText(this.modes.watch.episode?.lurd ?? "");
+    byId("python").onclick = () => this.exportText(this.python());
+    addEventListener("hashchange", () => { this.state = readAddress(location.hash); this.guarded(() => this.show(false)); });
+    addEventListener("keydown", (event) => this.key(event));
+    this.theme(Math.max(0, THEMES.indexOf(stored("foresight-theme") ?? "")));
+  }
+
+  get last() {
+    if (!this.agent.size) return (this.agent.levels ?? 1_000_000) - 1;
+    return (this.start.sets.find(({ name }) => name === this.state.set)?.levels ?? 1) - 1;
+  }
+
+  /** What a request for the level that is chosen says. */
+  wanted() {
+    const { agent, set, level, board, think } = this.state;
+    if (!this.agent.size) return { agent, level, think };
+    return board ? { agent, board, think } : { agent, set, level, think };
+  }
+
+  /** Change the state, and show what it says; `isNew` where it is another level. */
+  change(values, isNew = false) {
+    Object.assign(this.state, values);
+    this.remember();
+    return this.guarded(() => this.show(isNew));
+  }
+
+  async guarded(act) {
+    try {
+      await act();
+    } catch (problem) {
+      if (problem.name !== "AbortError") this.say(problem.message, true);
+    }
+  }
+
+  /** Show the state: the agent, its choosers, and the mode. */
+  async show(isNew) {
+    const { state } = this;
+    if (this.agent?.name !== state.agent) {
+      this.say("Loading …");
+      this.agent = await getAgent(state.agent || this.start.first);
+      state.agent = this.agent.name;
+      this.tiles = this.agent.size ? null : await getTiles(this.agent.name);
+    }
+    if (!this.agent.size) Object.assign(state, { mode: "watch", board: "" });
+    else if (!state.board && !this.start.sets.some(({ name }) => name === state.set)) state.set = this.fitting()[0]?.name ?? "";
+    this.showChoosers();
+    this.showMode();
+    this.modes.watch.stop();
+    if (state.mode === "watch") await this.modes.watch.load(isNew);
+    else this.modes[state.mode].load(await this.firstBoard());
+    this.remember();
+  }
+
+  fitting() {
+    const [height, width] = this.agent.size;
+    return this.start.sets.filter((set) => set.height <= height && set.width <= width);
+  }
+
+  async firstBoard() {
+    const { state } = this;
+    const { rows } = state.board ? { rows: expandRuns(state.board) } : await getLevel(state.set, state.level);
+    this.say("");
+    return boardOfRows(rows, ...this.agent.size);
+  }
+
+  showChoosers() {
+    const { state, agent } = this, isSokoban = Boolean(agent.size);
+    byId("agent").value = state.agent;
+    byId("set").value = state.board ? "" : state.set;
+    byId("level").value = state.level;
+    byId("level").max = this.last;
+    byId("set-field").hidden = !isSokoban;
+    for (const id of ["next-failure", "next-success", "daily"]) byId(id).hidden = !isSokoban;
+    const sizes = isSokoban ? new Set(this.fitting().map(({ name }) => name)) : new Set();
+    for (const option of byId("set").options) option.disabled = option.value ? !sizes.has(option.value) : !state.board;
+    document.querySelectorAll("[data-mode]").forEach((tab) => { tab.disabled = !isSokoban && tab.dataset.mode !== "watch"; });
+    byId("curated").hidden = !isSokoban || state.agent !== this.start.curated.agent;
+    byId("solve").closest("article").hidden = !isSokoban;
+    byId("lurd").hidden = !isSokoban;
+  }
+
+  showMode() {
+    const { mode } = this.state;
+    document.body.dataset.mode = mode;
+    document.querySelectorAll("[data-mode][role=tab]").forEach((tab) => {
+      tab.setAttribute("aria-selected", tab.dataset.mode === mode);
+      tab.tabIndex = tab.dataset.mode === mode ? 0 : -1;
+    });
+    document.querySelectorAll(".panel").forEach((panel) => { panel.hidden = panel.dataset.for !== mode; });
+    byId("side").setAttribute("aria-labelledby", `tab-${mode}`);
+    byId("exported").hidden = true;
+    if (mode === "watch") return;
+    byId("figure-other").hidden = true;
+    byId("boards").classList.remove("two");
+    byId("caption").textContent = "";
+  }
+
+  /** The next level that the agent fails or solves, a few levels at a request. */
+  async seek(want) {
+    await this.guarded(async () => {
+      const { agent, set, think } = this.state;
+      let after = this.state.board ? -1 : this.state.level, found = {};
+      const word = want === "fail" ? "fails" : "solves";
+      while (!found.is_end && found.level === undefined) {
+        this.say(`Looking for a level that it ${word}, from ${after + 1} on …`);
+        const answer = await getNext({ agent, set, after, think, want });
+        if (answer.level === null) after = answer.tried_to;
+        found = answer.level === null ? { is_end: answer.is_end } : answer;
+      }
+      if (found.level === undefined) this.say(`There is no further level in ${set} that it ${word}.`);
+      else await this.change({ level: found.level, board: "", look: 0, tick: 0, wishes: "", since: 0, mode: "watch" }, true);
+    });
+  }
+
+  /** The number of today's level, which looks random and is the same everywhere. */
+  daily() {
+    const count = this.start.sets.find(({ name }) => name === DAILY_SET)?.levels ?? 1;
+    return Math.floor(Date.now() / DAY) * MIXER % 2 ** 32 % count;
+  }
+
+  remember() {
+    const hash = writeAddress(this.state);
+    clearTimeout(this.remembering);
+    this.remembering = setTimeout(() => history.replaceState(null, "", hash), 60);
+  }
+
+  theme(number) {
+    const name = THEMES[number];
+    if (name) document.documentElement.dataset.theme = name;
+    else delete document.documentElement.dataset.theme;
+    store("foresight-theme", name);
+    byId("theme").title = `Colours: ${name || "as the system"}`;
+    this.view.redraw();
+    this.otherView.redraw();
+  }
+
+  async copy(text, said) {
+    try {
+      await navigator.clipboard.writeText(text);
+      this.say(said);
+    } catch {
+      this.exportText(text);
+    }
+  }
+
+  exportText(text) {
+    byId("exported").hidden = false;
+    byId("exported").textContent = text;
+  }
+
+  python() {
+    const { agent, set, level, board, think } = this.state, isOwn = this.agent.size && board;
+    const levels = this.agent.size && !board ? `, levels="${set}"` : "";
+    const what = isOwn ? `"""\n${expandRuns(board).join("\n")}\n"""` : level;
+    return `import foresight\n\nagent = foresight.load_agent("${agent}"${levels})\nepisode = agent.play(${what}${think ? `, think=${think}` : ""})\nprint(episode.outcome)\nepisode.save_gif("episode.gif")\n`;
+  }
+
+  async saveGif() {
+    await this.guarded(async () => {
+      this.say("Drawing the animation …");
+      const address = URL.createObjectURL(await getGif(this.wanted()));
+      const link = Object.assign(document.createElement("a"), { href: address, download: "foresight.gif" });
+      link.click();
+      setTimeout(() => URL.revokeObjectURL(address), 10_000);
+      this.say("The animation is in your downloads.");
+    });
+  }
+
+  key(event) {
+    const { target } = event, tag = target.tagName;
+    if (event.ctrlKey || event.metaKey || event.altKey || tag === "TEXTAREA" || tag === "SELECT" || tag === "INPUT") return;
+    if (tag === "BUTTON" && (event.key === " " || event.key === "Enter")) return;
+    if (target.getAttribute("role") === "tab" && event.key.startsWith("Arrow")) { this.nextTab(event); return; }
+    if (this.agent && this.modes[this.state.mode].key(event)) event.preventDefault();
+  }
+
+  nextTab(event) {
+    const tabs = [...document.querySelectorAll("[role=tab]:not(:disabled)")];
+    const by = event.key === "ArrowLeft" || event.key === "ArrowUp" ? -1 : 1;
+    const tab = tabs[(tabs.indexOf(event.target) + by + tabs.length) % tabs.length];
+    tab.focus();
+    tab.click();
+    event.preventDefault();
+  }
+
+  say(text, isFault = false) {
+    byId("status").textContent = text;
+    byId("status").classList.toggle("fault", isFault);
+  }
+}
+
+/** The rows of a run-length encoded board. */
+function expandRuns(runs) {
+  return runs.split("|").map((row) => row.replace(/(\d+)(.)/g, (_, count, symbol) => symbol.repeat(Math.min(Number(count), 64))).replaceAll("-", " "));
+}
+
+const page = new Page();
+page.open().catch((problem) => page.say(problem.message, true));

@@ -1,0 +1,283 @@
+// Watch the agent: load an episode, walk through its looks and ticks, let it think, change its mind.
+
+import { getEpisode, getSolution } from "./api.js";
+import { readWishes, writeWishes } from "./address.js";
+import { isCalm } from "./board.js";
+import { showPolicy, ValueGraph } from "./charts.js";
+import { boardsOfLurd, decodeBoard, rowsOfBoard, WALL } from "./rules.js";
+
+const TICKS_A_SECOND = 6; // at speed 1
+const MOST_POINTS = 13; // that a Sokoban level with four boxes gives, or nearly
+const byId = (id) => document.getElementById(id);
+
+export class Watch {
+  constructor(page) {
+    this.page = page;
+    this.episode = this.other = this.timer = null;
+    this.graph = new ValueGraph(byId("graph"), (look) => { this.stop(); this.go(look, this.ticks - 1); });
+    this.wire();
+  }
+
+  wire() {
+    byId("play").onclick = () => this.toggle();
+    byId("to-start").onclick = () => { this.stop(); this.go(0, 0); };
+    byId("to-end").onclick = () => { this.stop(); this.go(this.looks, 0); };
+    byId("back").onclick = () => { this.stop(); this.go(this.page.state.look - 1, this.ticks - 1); };
+    byId("forward").onclick = () => { this.stop(); this.go(this.page.state.look + 1, this.ticks - 1); };
+    byId("scrubber").oninput = (event) => {
+      this.stop();
+      const frame = Number(event.target.value);
+      this.go(Math.floor(frame / this.ticks), frame % this.ticks);
+    };
+    byId("speed").onchange = () => { if (this.timer) { this.stop(); this.start(); } };
+    byId("think").oninput = (event) => { byId("think-shown").textContent = event.target.value; };
+    byId("think").onchange = (event) => this.page.change({ think: Number(event.target.value), look: 0, tick: 0, wishes: "", since: 0 });
+    byId("compare").onchange = (event) => this.page.change({ compare: event.target.checked ? 1 : 0 });
+    byId("strength").oninput = (event) => { byId("strength-shown").textContent = event.target.value; };
+    byId("strength").onchange = (event) => this.page.change({ strength: Number(event.target.value) });
+    byId("forget").onclick = () => this.page.change({ wishes: "", since: 0 });
+    byId("wish-form").onsubmit = (event) => {
+      event.preventDefault();
+      this.wish({ row: byId("wish-row").value - 1, column: byId("wish-column").value - 1, direction: byId("wish-way").value });
+    };
+    byId("solve").onclick = () => this.solve();
+    this.wireDragging();
+  }
+
+  /** An arrow drawn by dragging: from the square where the pointer goes down towards the one it is dragged to. */
+  wireDragging() {
+    const { canvas } = this.page.view, view = this.page.view;
+    let from = null;
+    const arrowTo = (event) => {
+      const to = from && view.cellAt(event);
+      if (!to || (to.row === from.row && to.column === from.column)) return null;
+      const down = to.row - from.row, right = to.column - from.column;
+      const direction = Math.abs(down) > Math.abs(right) ? (down < 0 ? "up" : "down") : (right < 0 ? "left" : "right");
+      const concept = this.concept, square = { ...from };
+      if (concept === "C_A") { // the agent's arrow stands on the square it leads onto
+        square.row += { up: -1, down: 1 }[direction] ?? 0;
+        square.column += { left: -1, right: 1 }[direction] ?? 0;
+      }
+      return { row: square.row, column: square.column, concept, direction };
+    };
+    const isHere = () => this.page.state.mode === "watch" && this.page.agent.has_plan && this.episode;
+    canvas.addEventListener("pointerdown", (event) => { if (isHere()) { from = view.cellAt(event); canvas.setPointerCapture(event.pointerId); } });
+    canvas.addEventListener("pointermove", (event) => { if (from && isHere()) view.mark({ drag: arrowTo(event) }); });
+    canvas.addEventListener("pointercancel", () => { from = null; view.mark({ drag: null }); });
+    canvas.addEventListener("pointerup", (event) => {
+      const wish = arrowTo(event), cell = from;
+      from = null;
+      view.mark({ drag: null });
+      if (!isHere()) return;
+      if (wish) this.wish(wish);
+      else if (cell) this.click(cell);
+    });
+  }
+
+  get concept() { return document.querySelector("[name=concept]:checked").value; }
+  get ticks() { return this.episode?.plan ? this.episode.ticks : 1; }
+  get looks() { return this.episode ? this.episode.actions.length : 0; }
+
+  /** A click takes an arrow of the visitor's away, or asks the agent to keep off a square. */
+  click({ row, column }) {
+    const wishes = readWishes(this.page.state.wishes), others = wishes.filter((w) => w.row !== row || w.column !== column);
+    if (others.length < wishes.length) this.page.change({ wishes: writeWishes(others), since: others.length ? this.page.state.since : 0 });
+    else this.wish({ row, column, direction: "never" });
+  }
+
+  /** Write an arrow into its memory from the moment that is shown. */
+  wish(wish) {
+    const { state, agent } = this.page, [height, width] = agent.size;
+    if (!(wish.row >= 0 && wish.column >= 0 && wish.row < height && wish.column < width)) return;
+    if (this.episode.decoded[0].cells[wish.row * width + wish.column] === WALL) {
+      this.page.say("There is a wall: an arrow needs a free square.", true);
+      return;
+    }
+    const others = readWishes(state.wishes).filter((w) => w.row !== wish.row || w.column !== wish.column);
+    const since = state.wishes ? state.since : Math.min(state.look, this.looks - 1);
+    this.page.change({ wishes: writeWishes([...others, { concept: this.concept, ...wish }]), since });
+  }
+
+  /** Load what the state asks for, and show it. */
+  async load(isNew) {
+    this.stop();
+    this.running?.abort();
+    const running = this.running = new AbortController();
+    const { state } = this.page, wishes = readWishes(state.wishes);
+    this.page.say("It looks at the board …");
+    const base = this.page.wanted(), changed = { ...base, wishes, since: state.since, strength: state.strength };
+    const asked = [getEpisode(wishes.length ? changed : base, running.signal)];
+    if (state.compare || wishes.length) asked.push(getEpisode(wishes.length ? base : { ...base, think: 0 }, running.signal));
+    const [episode, other] = await Promise.all(asked);
+    if (running.signal.aborted) return;
+    this.episode = prepared(episode);
+    this.other = other ? prepared(other) : null;
+    this.page.view.tiles = this.page.tiles;
+    this.showLoaded();
+    this.go(state.look, state.tick);
+    if (isNew && !isCalm() && state.mode === "watch") this.start();
+  }
+
+  showLoaded() {
+    const { state, agent } = this.page, { episode, other } = this, wishes = readWishes(state.wishes);
+    const isBeside = Boolean(state.compare && other);
+    byId("figure-other").hidden = !isBeside;
+    byId("boards").classList.toggle("two", isBeside);
+    byId("caption-other").textContent = isBeside ? `${wishes.length ? "Left alone" : "Without thinking"}: ${outcomeOf(other)}` : "";
+    const how = wishes.length ? "With your wishes" : state.think ? `After ${state.think} thinking step${state.think > 1 ? "s" : ""}` : "Without thinking";
+    byId("caption").textContent = `${how}: ${outcomeOf(episode)}`;
+    byId("scrubber").max = this.looks * this.ticks;
+    byId("think").value = state.think;
+    byId("think-shown").textContent = state.think;
+    byId("compare").checked = Boolean(state.compare);
+    byId("strength").value = state.strength;
+    byId("strength-shown").textContent = state.strength;
+    byId("mind").hidden = !agent.has_plan;
+    byId("solution").textContent = "";
+    this.graph.show(episode.values, episode.think, other?.values ?? null, other?.think ?? 0);
+    this.showWishes(wishes);
+    this.page.view.mark({ wishes: [], ghost: null, cursor: null, fault: null, drag: null });
+    this.page.say(this.summary(wishes));
+  }
+
+  summary(wishes) {
+    const { episode, other } = this;
+    if (wishes.length) return `It followed ${episode.obeyed.filter(Boolean).length} of your ${wishes.length} wish${wishes.length > 1 ? "es" : ""}, and ${outcomeOf(episode)}; left alone it ${outcomeOf(other)}.`;
+    if (other && episode.solved && !other.solved) return `Thinking helps: it ${outcomeOf(episode)}; without thinking it ${outcomeOf(other)}.`;
+    return `It ${outcomeOf(episode)}.`;
+  }
+
+  showWishes(wishes) {
+    byId("wishes").replaceChildren(...wishes.map((wish, number) => {
+      const item = document.createElement("li"), isDone = this.episode.obeyed[number];
+      item.className = isDone ? "done" : "not-done";
+      const what = wish.direction === "never" ? "keep off" : `${wish.concept === "C_B" ? "push the box" : "go"} ${wish.direction}`;
+      item.textContent = `${isDone ? "✓ obeyed" : "✗ ignored"}: ${what}, row ${wish.row + 1}, column ${wish.column + 1}`;
+      return item;
+    }));
+    byId("forget").hidden = !wishes.length;
+  }
+
+  /** Show one tick of one look; the board at the end is at look T. */
+  go(look, tick) {
+    if (!this.episode) return;
+    const { page, episode } = this, before = page.state.look;
+    look = Math.max(0, Math.min(look, this.looks));
+    tick = look === this.looks ? 0 : Math.max(0, Math.min(tick, this.ticks - 1));
+    Object.assign(page.state, { look, tick });
+    page.view.show(episode.decoded[look], look === before + 1);
+    page.view.plan(planAt(episode, look, tick));
+    page.view.mark({ wishes: look >= page.state.since ? readWishes(page.state.wishes) : [] });
+    if (!byId("figure-other").hidden) this.goOther(look, tick, before);
+    byId("scrubber").value = look * this.ticks + tick;
+    this.showNumbers(look, tick);
+    page.remember();
+  }
+
+  /** The board beside it: its first move is made at the same time. */
+  goOther(look, tick, before) {
+    const { other, page } = this, shift = this.episode.think - other.think;
+    const there = Math.max(0, Math.min(look - shift, other.actions.length));
+    page.otherView.tiles = page.tiles;
+    page.otherView.show(other.decoded[there], look === before + 1 && look > shift);
+    page.otherView.plan(planAt(other, there, look < shift ? this.ticks - 1 : tick));
+  }
+
+  showNumbers(look, tick) {
+    const { episode, page } = this, place = Math.min(look, this.looks - 1), isEnd = look === this.looks;
+    const isThinking = look < episode.think;
+    showPolicy(byId("policy"), page.agent.actions, isEnd ? null : episode.policy[place], isEnd || isThinking ? -1 : episode.actions[place]);
+    byId("policy").classList.toggle("unsure", !isEnd && tick < this.ticks - 1);
+    this.graph.at(place);
+    const most = Math.max(page.agent.size ? MOST_POINTS : 1, ...episode.values);
+    const share = Math.max(0, episode.values[place] / most);
+    byId("value-bar").firstElementChild.style.height = `${100 * (isEnd && episode.solved ? 1 : share)}%`;
+    const move = look - episode.think, ticks = this.ticks > 1 && !isEnd ? ` · tick ${tick + 1} of ${this.ticks}` : "";
+    const clock = isEnd ? `the end, ${episode.moves} moves` : isThinking ? `thinking ${look + 1} of ${episode.think}${ticks}` : `move ${move + 1} of ${episode.moves}${ticks}`;
+    byId("clock").textContent = clock;
+    byId("scrubber").setAttribute("aria-valuetext", clock);
+    const action = episode.actions[place];
+    page.view.canvas.setAttribute("aria-label", `The board, ${clock}${isEnd || isThinking ? "" : `, it goes ${page.agent.actions[action]}`}`);
+  }
+
+  toggle() {
+    if (this.timer) this.stop();
+    else this.start();
+  }
+
+  start() {
+    if (!this.episode) return;
+    if (this.page.state.look >= this.looks) this.go(0, 0);
+    const pause = 1000 / (TICKS_A_SECOND * Number(byId("speed").value)) * (this.ticks > 1 ? 1 : 3);
+    this.timer = setInterval(() => this.advance(), pause);
+    byId("play").textContent = "Pause";
+    byId("play").setAttribute("aria-label", "Pause");
+  }
+
+  stop() {
+    clearInterval(this.timer);
+    this.timer = null;
+    byId("play").textContent = "Play";
+    byId("play").setAttribute("aria-label", "Play");
+  }
+
+  advance() {
+    const { look, tick } = this.page.state;
+    if (look >= this.looks) this.stop();
+    else if (tick + 1 < this.ticks) this.go(look, tick + 1);
+    else this.go(look + 1, 0);
+  }
+
+  /** The shortest solution of the level, played on the board. */
+  async solve() {
+    if (!this.page.agent.size || !this.episode) return;
+    byId("solution").textContent = "searching …";
+    const first = this.episode.decoded[0];
+    const found = await getSolution(rowsOfBoard(first).join("\n")).catch((problem) => ({ problem }));
+    byId("solution").textContent = found.problem?.message ?? describeSolution(found);
+    if (found.outcome === "solved") this.showSolution(first, found.solution);
+  }
+
+  showSolution(first, lurd) {
+    this.stop();
+    this.page.view.plan(null);
+    const boards = boardsOfLurd(first, lurd);
+    let place = 0;
+    this.page.view.show(boards[0]);
+    this.timer = setInterval(() => {
+      if (++place < boards.length) this.page.view.show(boards[place], true);
+      else this.stop();
+    }, isCalm() ? 400 : 130);
+  }
+
+  key(event) {
+    const { state } = this.page;
+    const keys = {
+      " ": () => this.toggle(), Home: () => this.go(0, 0), End: () => this.go(this.looks, 0),
+      ArrowLeft: () => this.go(state.look - 1, this.ticks - 1), ArrowRight: () => this.go(state.look + 1, this.ticks - 1),
+      ",": () => (state.tick ? this.go(state.look, state.tick - 1) : this.go(state.look - 1, this.ticks - 1)), ".": () => this.advance(),
+    };
+    if (!keys[event.key]) return false;
+    if (event.key !== " ") this.stop();
+    keys[event.key]();
+    return true;
+  }
+}
+
+/** What a search came to, in words. */
+export function describeSolution(found) {
+  if (found.outcome === "solved") return `${found.moves} moves with ${found.pushes} pushes, the fewest pushes there can be.`;
+  if (found.outcome === "exhausted") return "It cannot be solved: every position that can be reached was looked at.";
+  return "Not found in the time allowed; it may still have a solution.";
+}
+
+function prepared(episode) {
+  return { ...episode, decoded: episode.boards.map((text) => decodeBoard(text, episode.height, episode.width)) };
+}
+
+const outcomeOf = (episode) => (episode.solved ? `solved it in ${episode.moves} moves` : `did not solve it in ${episode.moves} moves`);
+
+function planAt(episode, look, tick) {
+  if (!episode.plan || look >= episode.actions.length) return null;
+  return Object.fromEntries(Object.entries(episode.plan).map(([kind, steps]) => [kind, steps[look][tick]]));
+}

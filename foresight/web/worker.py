@@ -1,0 +1,97 @@
+"""One thread that computes for everybody, in turns: a job is a generator, and each gets one slice after the other."""
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Generator
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Any
+
+from foresight.web.problems import Problem
+
+Job = Generator[None, None, Any]  # does a little work between two yields; what it returns is the result
+
+
+@dataclass
+class Turn:
+    """A job in the queue."""
+
+    job: Job
+    future: Future
+    deadline: float
+
+
+@dataclass
+class Worker:
+    """Takes jobs up to a number, and gives up on those that take too long."""
+
+    most: int = 64  # jobs at a time, the one at work among them
+    seconds: float = 30.0  # after which a job has failed
+    turns: deque[Turn] = field(default_factory=deque)
+    changed: threading.Condition = field(default_factory=threading.Condition)
+    is_closed: bool = False
+    thread: threading.Thread | None = None
+
+    def submit(self, start: Callable[[], Job]) -> Future:
+        """Queue a job; Problem 503 where there are too many."""
+        with self.changed:
+            if len(self.turns) >= self.most:
+                raise Problem(503, "too many people ask at the moment: try again in a few seconds")
+            turn = Turn(start(), Future(), time.monotonic() + self.seconds)
+            self.turns.append(turn)
+            if self.thread is None:
+                self.thread = threading.Thread(target=self.run, name="foresight-worker", daemon=True)
+                self.thread.start()
+            self.changed.notify()
+        return turn.future
+
+    def run(self) -> None:
+        """Slice after slice, round and round, until closed."""
+        while True:
+            with self.changed:
+                while not self.turns and not self.is_closed:
+                    self.changed.wait()
+                if self.is_closed:
+                    return
+                turn = self.turns[0]  # it stays in the queue while it is at work, so that it counts
+            is_over = advance(turn)
+            with self.changed:
+                self.turns.popleft()
+                if not is_over:
+                    self.turns.append(turn)
+
+    def close(self) -> None:
+        """End the thread after the slice it is at."""
+        with self.changed:
+            self.is_closed = True
+            self.changed.notify()
+
+
+def advance(turn: Turn) -> bool:
+    """One slice of a job; True where it is over, and its future has the result or the error."""
+    try:
+        if turn.future.cancelled():
+            turn.job.close()
+            return True
+        if time.monotonic() > turn.deadline:
+            turn.job.close()
+            raise Problem(504, "this took too long and was given up")
+        next(turn.job)
+    except StopIteration as ended:
+        settle(turn.future, ended.value)
+    except Exception as error:
+        settle(turn.future, error=error)
+    else:
+        return False
+    return True
+
+
+def settle(future: Future, value: Any = None, error: Exception | None = None) -> None:
+    """Give a future its result, unless nobody waits for it any more."""
+    if not future.set_running_or_notify_cancel():
+        return
+    if error is not None:
+        future.set_exception(error)
+    else:
+        future.set_result(value)

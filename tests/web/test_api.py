@@ -1,0 +1,169 @@
+"""The page's requests, asked of a real server."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("uvicorn", reason="needs the extra web")
+
+from foresight.insight.playing import Rules, play_in_stretches
+from foresight.insight.playing import play as play_levels
+from foresight.levels.solution import is_solution, parse_lurd
+from foresight.levels.text import parse
+from foresight.web.boards import format_runs, read_board
+from tests.web.serving import served
+from tests.web.tiny import tiny_pages
+
+pytestmark = pytest.mark.extra
+
+BOARD = "######\n#@$ .#\n#    #\n#    #\n#    #\n######"
+WISH = {"row": 2, "column": 1, "concept": "C_A", "direction": "down"}
+
+
+@pytest.fixture(scope="module")
+def site():
+    with served(tiny_pages()) as site:
+        yield site
+
+
+@pytest.fixture(scope="module")
+def episode(site):
+    return site.post("/api/episode", {"agent": "tiny", "board": BOARD, "think": 2}).json
+
+
+def test_the_start_names_agents_and_sets(site):
+    start = site.get("/api/start").json
+    assert {"drc33-100m", "drc33-gridworld"} <= {agent["name"] for agent in start["agents"]}
+    assert {"name": "builtin/hard", "levels": 124, "height": 10, "width": 10, "boxes": 4} in start["sets"]
+    assert start["curated"]["set"] == "builtin/hard"
+
+
+def test_an_agent_says_what_it_plays_and_how_long_it_thinks(site):
+    about = site.get("/api/agents/tiny").json
+    assert about["size"] == [6, 6]
+    assert about["ticks"] == 2
+    assert about["actions"] == ["stay", "up", "down", "left", "right"]
+    assert about["has_plan"]
+
+
+def test_an_episode_has_a_board_a_policy_a_value_and_a_plan_at_every_look(episode):
+    looks = len(episode["actions"])
+    assert episode["actions"][:2] == [-1, -1]
+    assert looks == episode["moves"] + 2
+    assert len(episode["boards"]) == looks + 1
+    assert len(episode["policy"]) == len(episode["values"]) == looks
+    assert all(abs(sum(shares) - 1) < 0.001 for shares in episode["policy"])
+    for kind in ("agent", "box"):
+        plans = episode["plan"][kind]
+        assert len(plans) == looks
+        assert all(len(ticks) == 2 for ticks in plans)
+        assert all(len(text) == 36 for ticks in plans for pair in ticks for text in pair)
+
+
+def test_an_episode_is_the_one_that_the_library_plays(site, episode):
+    mind = site.pages.library.agent
+    (played,) = play_levels(mind.agent, [0], think=2, keep=mind.plan.keep, batch=1)
+    assert played.actions.tolist() == episode["actions"]
+    assert np.allclose(played.values, episode["values"], atol=1e-3)
+    held = played.activations["c"][-1, -1, 0]
+    classes = mind.plan.agent.read(held)
+    assert "".join(map(str, classes.ravel().tolist())) == episode["plan"]["agent"][-1][-1][0]
+
+
+def test_stretches_give_the_same_episodes_as_playing_at_once(site):
+    agent = site.pages.library.agent.agent
+    in_stretches = [e for ended in play_in_stretches(agent, [0, 0], rules=Rules(20), batch=2) for _, e in ended]
+    at_once = play_levels(agent, [0, 0], max_steps=20, batch=2)
+    assert [e.actions.tolist() for e in in_stretches] == [e.actions.tolist() for e in at_once]
+
+
+def test_a_wish_changes_what_the_network_holds_and_says_whether_it_came_true(site, episode):
+    asked = {"agent": "tiny", "board": BOARD, "think": 2, "wishes": [WISH], "strength": 8.0}
+    changed = site.post("/api/episode", asked).json
+    assert len(changed["obeyed"]) == 1
+    assert changed["values"] != episode["values"]
+    weak = site.post("/api/episode", asked | {"strength": 0}).json
+    assert weak["values"] == episode["values"]
+
+
+def test_a_wish_acts_from_its_time_on(site, episode):
+    asked = {"agent": "tiny", "board": BOARD, "think": 2, "wishes": [WISH], "strength": 8.0, "since": 2}
+    changed = site.post("/api/episode", asked).json
+    assert changed["values"][:2] == episode["values"][:2]
+    assert changed["values"][2] != episode["values"][2]
+
+
+def test_a_smaller_board_is_padded_and_a_larger_one_rejected(site):
+    assert site.post("/api/episode", {"agent": "tiny", "board": "#####\n#@$.#\n#####"}).json["height"] == 6
+    answer = site.post("/api/episode", {"agent": "tiny", "set": "builtin/test", "level": 0})
+    assert answer.status == 422
+    assert "up to 6x6" in answer.json["error"]
+
+
+@pytest.mark.parametrize(
+    ("board", "place", "words"),
+    [
+        ("#####\n#@$.#\n##x##", (2, 2), "unknown character 'x'"),
+        ("#####\n#@$.#\n#@###\n#####", (2, 1), "a second player"),
+        ("#####\n#@$. \n#####", (1, 4), "an open wall"),
+        ("5#|#@$.@|5#", (1, 4), "a second player"),
+        ("#####\n#@$.#\n#é###", (2, 1), "unknown character 'é'"),
+        ("#####\n#@$ #\n#####", None, "1 box and 0 targets"),
+        ("hello", None, "no level"),
+    ],
+)
+def test_a_fault_is_reported_at_its_cell(site, board, place, words):
+    answer = site.post("/api/check", {"board": board})
+    assert answer.status == 200
+    assert not answer.json["ok"]
+    assert words in answer.json["error"]
+    assert (answer.json.get("row"), answer.json.get("column")) == (place or (None, None))
+
+
+def test_a_good_board_comes_back_as_rows_and_as_one_line(site):
+    answer = site.post("/api/check", {"board": BOARD, "agent": "tiny"}).json
+    assert answer["ok"]
+    assert answer["rows"] == BOARD.split("\n")
+    assert answer["runs"] == "6#|#@$-.#|#4-#|#4-#|#4-#|6#"
+    assert format_runs(read_board(answer["runs"])) == answer["runs"]
+
+
+def test_a_solution_is_shortest_and_an_unsolvable_board_is_proven_so(site):
+    found = site.post("/api/solve", {"board": BOARD}).json
+    (board,) = parse(BOARD.encode(), "level")
+    assert (found["outcome"], found["solution"]) == ("solved", "RR")
+    assert is_solution(board.cells, parse_lurd(found["solution"]))
+    assert site.post("/api/solve", {"board": "######\n#$ @.#\n######"}).json["outcome"] == "exhausted"
+
+
+def test_the_moves_in_letters_give_the_last_board(site, episode):
+    del site
+    (board,) = parse(BOARD.encode(), "level")
+    assert is_solution(board.cells, parse_lurd(episode["lurd"])) == episode["solved"]
+
+
+def test_an_animation_is_a_gif_with_a_frame_for_every_board(site, episode):
+    answer = site.post("/api/gif", {"agent": "tiny", "board": BOARD, "think": 2})
+    assert answer.headers["content-type"] == "image/gif"
+    assert answer.body[:6] == b"GIF89a"
+    assert answer.body.count(b"\x21\xf9\x04") == len(episode["boards"])
+
+
+def test_a_level_of_a_set_by_its_index(site):
+    answer = site.get("/api/levels?set=builtin/tiny-test&index=3").json
+    assert answer["ok"]
+    assert site.get("/api/levels?set=builtin/tiny-test&index=100000").status == 404
+    assert site.get("/api/levels?set=builtin/tiny-test&index=-1").status == 400
+
+
+def test_the_next_level_that_it_fails_is_one_that_it_fails(site):
+    found = site.post("/api/next", {"agent": "tiny", "set": "builtin/tiny-test", "after": 2}).json
+    assert found["level"] > 2
+    asked = {"agent": "tiny", "set": "builtin/tiny-test", "level": found["level"]}
+    assert not site.post("/api/episode", asked).json["solved"]
+
+
+def test_the_same_question_is_computed_once(site, monkeypatch):
+    asked = {"agent": "tiny", "board": BOARD, "think": 2}
+    first = site.post("/api/episode", asked).body
+    monkeypatch.setattr(site.pages.network, "submit", lambda job: pytest.fail("it was computed again"))
+    assert site.post("/api/episode", asked).body == first

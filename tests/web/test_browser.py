@@ -1,0 +1,311 @@
+"""The page in a real browser: Chromium where there is one on this machine, with the shipped agent."""
+
+import os
+import shutil
+
+import pytest
+
+pytest.importorskip("uvicorn", reason="needs the extra web")
+pytest.importorskip("playwright.sync_api", reason="needs playwright, of the extra dev")
+
+from playwright import sync_api as playwright
+
+from foresight.web.library import Library
+from foresight.web.pages import Pages
+from tests.web.serving import served
+
+CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+CHROMIUM = CHROMIUM or shutil.which("google-chrome")
+pytestmark = [
+    pytest.mark.extra,
+    pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium on this machine (CHROMIUM names one)"),
+]
+FLAGS = """--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking
+    --disable-component-update --disable-sync""".split()
+LEVEL = "#agent=drc33-100m&set=builtin/hard&level=14"
+WAIT = 60_000  # milliseconds; programs are compiled while the first test waits
+PAIR = "#######\n#@ $ .#\n#######"
+
+
+@pytest.fixture(scope="module")
+def site():
+    with served(Pages(Library())) as site:
+        yield site
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def visit(site, browser):
+    """Open an address, as a visitor who has been here before; nothing may be said on the console."""
+    contexts, said = [], []
+
+    def open_page(hash_="", seen=True, **options):
+        context = browser.new_context(
+            **{"viewport": {"width": 1280, "height": 900}, "reduced_motion": "reduce"} | options
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(WAIT)
+        page.on("console", lambda message: said.append(message.text))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.on(
+            "request",
+            lambda request: said.append(request.url) if not request.url.startswith((site.address, "blob:")) else None,
+        )
+        if seen:
+            page.add_init_script("localStorage.setItem('foresight-seen', 'yes')")
+        page.goto(site.address + hash_)
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert said == []
+
+
+def text(page, selector):
+    return page.locator(selector).inner_text()
+
+
+def wait_for(page, selector, words):
+    page.wait_for_function("([s, w]) => document.querySelector(s).textContent.includes(w)", arg=[selector, words])
+
+
+def picture(page):
+    page.wait_for_timeout(150)
+    return page.locator("#board").screenshot()
+
+
+def test_a_link_shows_a_moment_and_the_scrubber_moves_it(visit):
+    page = visit(f"{LEVEL}&think=4&look=6&tick=1")
+    wait_for(page, "#clock", "move 3 of 46 · tick 2 of 3")
+    before = picture(page)
+    page.locator("#forward").click()
+    wait_for(page, "#clock", "move 4 of 46 · tick 3 of 3")
+    assert picture(page) != before
+    page.locator("#scrubber").fill("0")
+    wait_for(page, "#clock", "thinking 1 of 4 · tick 1 of 3")
+    page.wait_for_function("() => location.hash.endsWith('think=4')")
+    page.locator("#to-end").click()
+    wait_for(page, "#clock", "the end, 46 moves")
+
+
+def test_the_plan_changes_from_tick_to_tick(visit):
+    page = visit(f"{LEVEL}&think=4")
+    wait_for(page, "#clock", "tick 1")
+    pictures = [picture(page)]
+    for _ in range(5):
+        page.locator("#board").press(".")
+        pictures.append(picture(page))
+    assert len(set(pictures)) >= 3
+    wait_for(page, "#clock", "thinking 2 of 4 · tick 3")
+
+
+def test_playing_walks_to_the_end_and_a_click_on_the_graph_jumps(visit):
+    page = visit(f"{LEVEL}&think=4")
+    wait_for(page, "#clock", "tick")
+    page.locator("#speed").select_option("8")
+    page.locator("#play").click()
+    wait_for(page, "#clock", "move 2")
+    page.locator("#play").click()
+    box = page.locator("#graph svg").bounding_box()
+    page.mouse.click(box["x"] + box["width"] - 8, box["y"] + 20)
+    wait_for(page, "#clock", "move 46 of 46")
+
+
+def test_thinking_turns_failure_into_success_side_by_side(visit):
+    page = visit()
+    page.locator("#curated button").first.click()
+    wait_for(page, "#status", "Thinking helps")
+    assert page.locator("#board-other").is_visible()
+    assert "did not solve" in text(page, "#caption-other")
+    assert "solved it" in text(page, "#caption")
+    page.locator("#think").focus()
+    page.keyboard.press("ArrowLeft")
+    page.locator("#think").dispatch_event("change")
+    wait_for(page, "#caption", "After 3 thinking steps")
+
+
+def test_a_pasted_level_is_checked_and_its_fault_named(visit):
+    page = visit(f"{LEVEL}&mode=draw")
+    wait_for(page, "#draw-status", "A level with")
+    page.locator("#text").fill("#####\n#@$.#\n##@##\n#####")
+    wait_for(page, "#draw-status", "Row 3, column 3: a second player")
+    assert page.locator("#let-it-play").is_disabled()
+    page.locator("#text").fill("7#|#@-$-.#|7#")
+    wait_for(page, "#draw-status", "A level with 1 box.")
+    page.locator("#prove").click()
+    wait_for(page, "#draw-status", "Yes: 3 moves with 2 pushes")
+    page.locator("#text").fill("######\n#$ @.#\n######")
+    wait_for(page, "#draw-status", "A level with 1 box.")
+    page.locator("#prove").click()
+    wait_for(page, "#draw-status", "cannot be solved")
+
+
+def test_a_level_is_drawn_by_keyboard_and_given_to_the_agent(visit):
+    page = visit(f"{LEVEL}&mode=draw")
+    wait_for(page, "#draw-status", "A level with")
+    page.locator("#clear").click()
+    wait_for(page, "#draw-status", "without a player")
+    page.locator("#board").focus()
+    for key in ["ArrowDown", "@", "ArrowRight", "$", "ArrowRight", "."]:
+        page.keyboard.press(key)
+    wait_for(page, "#draw-status", "A level with 1 box.")
+    page.locator("#let-it-play").click()
+    wait_for(page, "#status", "solved it in 1 moves")
+    assert "board=" in page.evaluate("location.hash")
+    page.reload()
+    wait_for(page, "#status", "solved it in 1 moves")
+
+
+def test_tiles_are_painted_by_dragging(visit):
+    page = visit(f"{LEVEL}&mode=draw")
+    wait_for(page, "#draw-status", "A level with")
+    page.locator("#clear").click()
+    box = page.locator("#board").bounding_box()
+    side = box["width"] / 10
+    page.mouse.move(box["x"] + 2.5 * side, box["y"] + 3.5 * side)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 5.5 * side, box["y"] + 3.5 * side, steps=8)
+    page.mouse.up()
+    assert page.locator("#text").input_value().split("\n")[3] == "# ####   #"
+
+
+def test_a_visitor_plays_undoes_asks_and_wins(visit):
+    page = visit("#agent=drc33-100m&mode=play&board=7%23|%23@-$-.%23|7%23")
+    page.locator("[aria-label^='The board, your move 1,']").focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("d")
+    page.keyboard.press("ArrowUp")  # a wall: nothing moves
+    assert (text(page, "#moves"), text(page, "#pushes")) == ("2", "1")
+    page.locator("#undo").click()
+    assert (text(page, "#moves"), text(page, "#pushes")) == ("1", "0")
+    page.locator("#hint").click()
+    wait_for(page, "#play-status", "It would go right, and it would need 2 moves from here.")
+    page.locator("#ghost").check()
+    wait_for(page, "#play-status", "Its ghost solves it in 3 moves.")
+    page.locator("[data-move='4']").click()
+    page.locator("[data-move='4']").click()
+    wait_for(page, "#play-status", "Solved in 3 moves! The agent needs 3: a draw.")
+    page.locator("#restart").click()
+    assert text(page, "#moves") == "0"
+
+
+def test_an_arrow_is_dragged_into_its_plan_and_judged(visit):
+    page = visit(f"{LEVEL}&think=4")
+    wait_for(page, "#status", "solved it in 46 moves")
+    box = page.locator("#board").bounding_box()
+    side = box["width"] / 10
+    page.mouse.move(box["x"] + 2.5 * side, box["y"] + 8.5 * side)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 3.5 * side, box["y"] + 8.5 * side, steps=4)
+    page.mouse.up()
+    wait_for(page, "#wishes", "go right, row 9, column 4")
+    wait_for(page, "#status", "of your 1 wish")
+    link = page.url
+    assert "wishes=8.3.A.right" in link
+    again = visit("#" + link.split("#")[1])
+    wait_for(again, "#wishes", "go right, row 9, column 4")
+    page.locator("#forget").click()
+    wait_for(page, "#status", "It solved it in 46 moves.")
+
+
+def test_the_next_level_that_it_fails_and_the_exports(visit):
+    page = visit("#agent=drc33-100m&set=builtin/hard&level=1&think=4")
+    wait_for(page, "#status", "It ")
+    page.locator("#next-success").click()
+    wait_for(page, "#status", "solved it in 53 moves")
+    assert page.locator("#level").input_value() == "4"
+    page.locator("#python").click()
+    assert 'load_agent("drc33-100m", levels="builtin/hard")' in text(page, "#exported")
+    assert "agent.play(4, think=4)" in text(page, "#exported")
+    page.locator("#lurd").click()
+    assert set(text(page, "#exported")) <= set("lurdLURD")
+    with page.expect_download() as download:
+        page.locator("#gif").click()
+    assert download.value.suggested_filename == "foresight.gif"
+
+
+def test_a_first_visit_is_told_three_captions_once(visit):
+    page = visit(seen=False)
+    page.locator("#tour").wait_for(state="visible")
+    for words in ("1 of 3", "2 of 3", "3 of 3"):
+        assert text(page, "#tour-count") == words
+        page.keyboard.press("Enter")
+    assert page.locator("#tour").is_hidden()
+    page.reload()
+    wait_for(page, "#status", "solved")
+    assert page.locator("#tour").is_hidden()
+
+
+def test_a_phone_shows_everything_without_scrolling_sideways(visit):
+    page = visit(f"{LEVEL}&think=4&compare=1", viewport={"width": 360, "height": 740}, has_touch=True)
+    wait_for(page, "#status", "Thinking helps")
+    for mode in ("watch", "play", "draw"):
+        page.locator(f"#tab-{mode}").click()
+        page.wait_for_timeout(200)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 360, mode
+
+
+def test_everything_is_reached_by_keyboard_alone(visit):
+    page = visit(f"{LEVEL}&think=4")
+    wait_for(page, "#status", "solved")
+    wanted = page.evaluate(
+        """() => [...document.querySelectorAll('button, select, input, canvas[tabindex]')].filter((e) =>
+            e.offsetParent && !e.disabled && e.tabIndex >= 0 && e.type !== 'radio').map((e) => e.id || e.textContent)"""
+    )
+    reached = set()
+    for _ in range(len(wanted) + 15):
+        page.keyboard.press("Tab")
+        reached.add(page.evaluate("document.activeElement.id || document.activeElement.textContent"))
+    assert set(wanted) <= reached
+    page.locator("#tab-watch").focus()
+    page.keyboard.press("ArrowRight")
+    wait_for(page, "#moves", "0")
+    assert page.locator("#tab-play").get_attribute("aria-selected") == "true"
+
+
+def test_everything_has_a_name_and_enough_contrast(visit):
+    for scheme in ("light", "dark"):
+        page = visit(f"{LEVEL}&think=4&compare=1", color_scheme=scheme)
+        wait_for(page, "#status", "Thinking helps")
+        nameless = page.evaluate(
+            """() => [...document.querySelectorAll('button, select, input, textarea, canvas, svg[role=img]')]
+                .filter((e) => !(e.getAttribute('aria-label') || e.textContent.trim() || e.labels?.length)).map((e) => e.outerHTML)"""
+        )
+        assert nameless == []
+        assert page.evaluate(CONTRASTS) == []
+
+
+CONTRASTS = """() => {
+  const parse = (text) => (text.match(/[\\d.]+/g) ?? []).map(Number);
+  const light = ([r, g, b]) => [r, g, b].map((x) => (x /= 255) <= 0.03928 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, x, i) => sum + x * [0.2126, 0.7152, 0.0722][i], 0);
+  const ground = (e) => { for (; e; e = e.parentElement) {
+    const c = parse(getComputedStyle(e).backgroundColor);
+    if (c.length === 3 || c[3] > 0.9) return c; }
+    return [255, 255, 255]; };
+  const bad = [];
+  for (const e of document.querySelectorAll('body *')) {
+    const own = [...e.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim());
+    if (!own || !e.offsetParent || e.disabled || e.closest('option')) continue;
+    const [a, b] = [light(parse(getComputedStyle(e).color)), light(ground(e))].sort((x, y) => y - x);
+    const ratio = (a + 0.05) / (b + 0.05);
+    if (ratio < 4.5) bad.push(`${e.tagName} ${e.id} ${e.textContent.slice(0, 30)} ${ratio}`);
+  }
+  return bad;
+}"""
+
+
+def test_another_domain_is_shown_with_its_own_tiles(visit):
+    page = visit("#agent=drc33-gridworld&level=3")
+    wait_for(page, "#status", "solved it in 4 moves")
+    assert page.locator("#tab-draw").is_disabled()
+    assert page.locator("#mind").is_hidden()

@@ -52,7 +52,7 @@ class LearnSettings:
     """what the step limit means: `truncate` bootstraps from the critic, `terminate` ends with value 0"""
 
     loss: str = "actor-critic"
-    """what is minimised: actor-critic, or a function of your own as package.module:name"""
+    """what is minimised: actor-critic, imitation (of an expert), or a function of your own as package.module:name"""
     optimiser: str = "adam"
     """what makes steps of gradients: adam, or a function of your own as package.module:name"""
     schedule: str = "polynomial"

@@ -21,6 +21,7 @@ from foresight.runs.config import RunConfig, assignments, restored
 ATARI_SETTINGS = ("game", "clip_rewards", "life_loss_ends", "noop_starts")  # what `env` may say; the rest is the run's
 
 OPTIONS_OF_THEIR_OWN = {"levels", "max_episode_steps"}  # settings of a domain that `env` may not give
+OF_LEVEL_SETS = {"levels"}  # of these, what `env` may give where levels are not sets with a name
 
 
 def build_env(
@@ -28,7 +29,8 @@ def build_env(
 ) -> Env:
     """The domain of a run, on its own levels and step limits or on others."""
     settings = assignments(config.env.env, "env")
-    for name in settings.keys() & OPTIONS_OF_THEIR_OWN:
+    own = OPTIONS_OF_THEIR_OWN - (set() if config.takes_level_sets else OF_LEVEL_SETS)
+    for name in settings.keys() & own:
         raise ForesightError(f"`env` {name}=...: this has a setting of its own, `{name}`")
     if config.takes_level_sets:
         settings["levels"] = config.env.levels if levels is None else levels

@@ -90,6 +90,10 @@ class RunConfig:
     """how many independent agents to train in one program"""
     iterations_per_call: int = 20
     """iterations between two looks by the host: records are written and checkpoints may be"""
+    objective: Literal["reinforce", "imitate"] = "reinforce"
+    """what is learned from: rewards, or the actions of an expert who plays"""
+    expert: str = ""
+    """whom to imitate: a run folder, a file or a shipped agent"""
     phases: tuple[str, ...] = ()
     """stretches with other settings, such as `until=5e7` `until=2e8 minibatch=128 learning_rate=1e-3`
     `levels=medium-train`; each keeps what the one before it changed"""
@@ -103,6 +107,10 @@ class RunConfig:
         check_ranges(self)
         if not 0 <= self.seed <= 2**31 - self.seeds:
             raise ForesightError(f"`seed` must be at least 0, and all seeds below 2^31, not {self.seed}")
+        if (self.objective == "imitate") != bool(self.expert):
+            raise ForesightError("`objective` imitate and `expert` AGENT go together: give both or neither")
+        if self.expert and (self.phases or self.is_on_host):
+            raise ForesightError("`objective` imitate is for runs on the device and without `phases`")
         _ = self.plan  # phases that are none are rejected here
 
     @property

@@ -2,9 +2,15 @@
 
 import itertools
 import os
+from pathlib import Path
 
 os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")  # before jax starts
 os.environ["FORESIGHT_COMPILATION_CACHE"] = "off"  # tests leave nothing in the user's cache folder
+
+# Programs that several tests or processes compile, or that a run before this one has compiled, are compiled once.
+os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parent.parent / ".pytest_cache" / "xla"))
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.2")
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "0")
 
 import jax
 import pytest

@@ -29,7 +29,9 @@ DOCUMENTED = ("", ".api", ".search.solve", ".envs", ".envs.check", ".nets", ".ne
 
 
 def linear_agent(env, /, **config):
-    return Agent(Linear(env.picture_shape, env.actions, jax.random.key(3)), env, RunConfig(**config), 0, 0, Path("x"))
+    return Agent(
+        Linear(env.picture_shape, env.actions, jax.random.key(3)), env, RunConfig(**config), 0, 0, 0, Path("x")
+    )
 
 
 @pytest.fixture(scope="module")

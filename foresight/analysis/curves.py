@@ -36,9 +36,14 @@ def curves_of(records: Sequence[Record], field: str, source: object) -> list[Cur
     if field not in records[0] or field in ("iteration", "steps"):
         there = ", ".join(name for name in records[0] if name not in ("iteration", "steps"))
         raise ForesightError(f"the records of {source} have no '{field}'; there are: {there}")
-    reported = [record for record in records if record[field] is not None]  # null where no episode ended
+    reported = [record for record in records if record.get(field, 0) is not None]  # null where no episode ended
     if not reported:
         raise ForesightError(f"the records of {source} have no {field} yet: no episode has ended")
+    sizes = {(np.size(record.get("steps", ())), np.size(record.get(field, ()))) for record in reported}
+    if len(sizes) > 1 or any(steps != 1 for steps, _ in sizes):
+        raise ForesightError(
+            f"the records of {source} are not of one run: expected `steps` and {field} in each of them"
+        )
     steps = np.array([record["steps"] for record in reported], float)
     values = np.array([np.atleast_1d(record[field]) for record in reported], float)  # [R, seeds]
     return [Curve(steps, of_seed) for of_seed in values.T]

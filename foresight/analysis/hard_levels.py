@@ -51,7 +51,7 @@ def played(levels: LevelSet, choice: Choice) -> np.ndarray:
     with TemporaryDirectory() as folder:
         write_set(levels, Path(folder) / "candidates.levels")
         (agent,) = load_agents(choice.agent, str(Path(folder) / "candidates.levels"))
-        passes = (PlaySettings(cap=choice.moves[1], think=think) for think in (0, choice.think))
+        passes = (PlaySettings(max_steps=choice.moves[1], think=think) for think in (0, choice.think))
         return np.stack([evaluate(agent, settings).record.solved for settings in passes])
 
 

@@ -12,6 +12,7 @@ from foresight.analysis.pooling import Labelled, default_field, read_labelled
 from foresight.errors import ForesightError
 from foresight.runs.evaluations import Entry
 from foresight.runs.folder import Run, flatten
+from foresight.runs.metrics import is_number
 from foresight.runs.starts import read_starts
 from foresight.storage.arrays import parse_json
 from foresight.storage.files import read_at_most, write_whole
@@ -105,9 +106,12 @@ def read_study(path: Path) -> list[Labelled]:
     if not isinstance(study, dict) or study.get("foresight") != KIND:
         raise ForesightError(f"{path} is not a record of a study; expected one that `foresight record` wrote")
     try:
-        return [restored(path, study["settings"], run) for run in study["runs"]]
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        runs = [restored(path, study["settings"], run) for run in study["runs"]]
+    except (OverflowError, KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         raise ForesightError(f"{path} is damaged: not what `foresight record` writes ({error!r})") from error
+    if not runs:
+        raise ForesightError(f"{path} is damaged: a record of no runs")
+    return runs
 
 
 def restored(path: Path, base: dict[str, Any], run: dict[str, Any]) -> Labelled:
@@ -124,6 +128,9 @@ def restored(path: Path, base: dict[str, Any], run: dict[str, Any]) -> Labelled:
         {"iteration": number, "steps": int(steps), run["field"]: values if len(values) > 1 else values[0]}
         for number, (steps, *values) in enumerate(run["curve"], start=1)
     ]
+    if not all(is_number(value) for row in run["curve"] for value in row):
+        raise ValueError("a curve with something else than numbers")
     for entry in run["evaluations"]:
-        _ = entry["trained_steps"], entry["seed"]  # what all evaluations have
+        if not all(isinstance(entry[name], int) and is_number(entry[name]) for name in ("trained_steps", "seed")):
+            raise ValueError("an evaluation without its steps or its seed")  # what all evaluations have
     return Labelled("", Run(path / run["name"], "", config, tuple(run["history"])), records, run["evaluations"])

@@ -2,7 +2,7 @@
 
 import json
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import jax
 from rich.console import Console
@@ -10,15 +10,15 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from foresight.app.parse import parse_options
-from foresight.bench.envs import WORK, Measurement, document, measure_all
-from foresight.bench.programs import device
+from foresight.bench.envs import WORK, Measurement, measure_all
+from foresight.bench.programs import device, measured_on
 
 
 @dataclass(frozen=True)
 class BenchEnvs:
     """Steps per second with random actions: the rules alone, with the compact observation, with the picture.
 
-    Sokoban is measured beside a plain Python version and, where they are installed, jumanji's and envpool's.
+    Sokoban is measured beside a plain Python version and, where it is installed, jumanji's.
 
     example: foresight bench envs --domains sokoban --batches 4096
     """
@@ -26,7 +26,7 @@ class BenchEnvs:
     domains: tuple[str, ...] = ()  # sokoban, boxworld, minipacman, gridworld; all where none is named
     batches: tuple[int, ...] = ()  # how many play side by side; a range that suits the device where none is named
     levels: str = "builtin/train"  # the level set Sokoban draws from
-    seconds: float = 1.0  # how long each program is run, beyond compiling it
+    seconds: float = 1.0  # about how long each program is run, beyond compiling it
     json: bool = False  # print one JSON document
 
 
@@ -42,7 +42,7 @@ def main(arguments: list[str]) -> None:
             rows.append(row)
             progress.update(task, description=f"measured {row.implementation} {row.domain} {row.work} x{row.batch}")
     if options.json:
-        print(json.dumps(document(rows), indent=1))
+        print(json.dumps(measured_on() | {"rows": [asdict(row) for row in rows]}, indent=1))
     else:
         Console().print(table_of(rows))
 

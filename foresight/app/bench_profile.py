@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from foresight.app.bench_record import say, write_record
+from foresight.app.bench_train import default_frames, parse_case
 from foresight.app.parse import parse_options
 from foresight.bench.profile import profile
-from foresight.bench.train import base_config, parse_case, usual_cases, usual_frames
+from foresight.bench.train import base_config, default_cases
 from foresight.errors import ForesightError
 
 
@@ -34,9 +35,9 @@ def main(arguments: list[str]) -> None:
     options = parse_options(BenchProfile, arguments, "foresight bench profile")
     if options.top < 1:
         raise ForesightError(f"--top must be at least 1, not {options.top}")
-    case = parse_case(options.case, "--case") if options.case else usual_cases()[0]
+    case = parse_case(options.case, "--case") if options.case else default_cases()[0]
     # A few iterations are enough: a trace holds a million events at most.
-    frames = options.frames if options.frames is not None else usual_frames() // 4
+    frames = options.frames if options.frames is not None else default_frames() // 4
     document = profile(case, base_config(), frames, say)
     if options.out:
         write_record(options.out, document)

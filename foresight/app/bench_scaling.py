@@ -1,15 +1,15 @@
 """`foresight bench scaling`: how the cost of a gradient step grows with each quantity it depends on."""
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from foresight.analysis.scaling import lines_of, plot_scaling, together
 from foresight.app.bench_record import earlier_record, read_record, say, write_record
 from foresight.app.parse import parse_options
-from foresight.bench.programs import default_dtype
-from foresight.bench.scaling import measure, usual_paths, usual_sweep
-from foresight.bench.sizes import QUANTITIES, lines_of, together
+from foresight.bench.programs import default_dtype, default_paths
+from foresight.bench.scaling import QUANTITIES, default_sweep, measure
 from foresight.errors import ForesightError
 
 RECORD = ("device", "dtype", "base", "left_out"), ("path", *QUANTITIES, "frames_per_second")  # what a result has
@@ -46,8 +46,6 @@ def main(arguments: list[str]) -> None:
         document = measured(options)
     print(json.dumps(document, indent=1) if options.json else format_tables(document))
     if options.picture:  # last: should it fail, the result is there
-        from foresight.bench.figures import plot_scaling  # needs an extra, so only where it is asked for
-
         plot_scaling(document, options.picture)
 
 
@@ -55,9 +53,9 @@ def measured(options: BenchScaling) -> dict[str, Any]:
     """The result of measuring what is not known yet; it is written as it grows."""
     if options.repeats < 1:
         raise ForesightError(f"--repeats must be at least 1, not {options.repeats}")
-    paths, sweep = options.paths or usual_paths(), usual_sweep()
+    paths, sweep = options.paths or default_paths(), default_sweep()
     earlier = earlier_record(options.out, "scaling", *RECORD)
-    if earlier and (earlier["base"] != asdict(sweep.base) or earlier["dtype"] != default_dtype()):
+    if earlier and (earlier["base"] != sweep.around() or earlier["dtype"] != default_dtype()):
         raise ForesightError(f"{options.out} was measured around another size or precision: give another --out")
     for document in measure(sweep, paths, options.quantities, options.repeats, say, earlier):
         write_record(options.out, document)

@@ -1,9 +1,12 @@
 """`foresight bench train`: the speed of the whole training loop, fast path beside plain path."""
 
 import json
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+import jax
 
 from foresight.app.bench_record import earlier_record, say, write_record
 from foresight.app.parse import parse_options
@@ -12,28 +15,16 @@ from foresight.bench.train import (
     Case,
     add_stages,
     base_config,
-    cases_of,
+    default_cases,
     measure,
-    parse_case,
-    usual_cases,
-    usual_frames,
+    net_settings,
 )
 from foresight.errors import ForesightError
+from foresight.runs.config import NetSettings
 
-COLUMNS = (
-    *(
-        "net",
-        "path",
-        "levels",
-        "minibatch",
-        "unroll",
-        "seeds",
-        "frames_per_second",
-        "ms_per_gradient_step",
-        "spread_percent",
-    ),
-    *("efficiency_percent", "peak_memory_mb"),
-)
+MEASURED = ("frames_per_second", "ms_per_gradient_step", "spread_percent", "efficiency_percent", "peak_memory_mb")
+PATHS = ("cuda", "xla")
+COLUMNS = ("net", "path", "levels", "minibatch", "unroll", "seeds", *MEASURED)
 RECORD = ("left_out", "matmul_tflops", "memory_mb"), COLUMNS  # what a result has
 
 
@@ -65,8 +56,8 @@ def main(arguments: list[str]) -> None:
     options = parse_options(BenchTrain, arguments, "foresight bench train")
     if options.repeats < 1:
         raise ForesightError(f"--repeats must be at least 1, not {options.repeats}")
-    cases = cases_of(options.net, [parse_case(case) for case in options.cases] or usual_cases())
-    frames, base = usual_frames() if options.frames is None else options.frames, base_config()
+    cases = cases_of(options.net, [parse_case(case) for case in options.cases] or default_cases())
+    frames, base = default_frames() if options.frames is None else options.frames, base_config()
     earlier = earlier_record(options.out, "train", *RECORD)
     for document in measure(cases, base, options.repeats, frames, say, earlier):
         write_record(options.out, document)
@@ -75,6 +66,29 @@ def main(arguments: list[str]) -> None:
             write_record(options.out, more)
             document = more
     print(json.dumps(document, indent=1) if options.json else format_report(document))
+
+
+def default_frames() -> int:
+    """Frames of one timing: half a second on a large GPU, one iteration on a CPU."""
+    return 40_960 if jax.default_backend() == "gpu" else 1
+
+
+def cases_of(nets: Sequence[str], cases: Sequence[Case]) -> list[Case]:
+    """Every case for every network; those without a core to choose have the plain path alone."""
+    for net in nets:
+        net_settings(net, NetSettings())  # an unknown name is rejected before anything is measured
+    each = [replace(case, net=net) for net in nets for case in cases if case.path == "xla" or net.split(",")[0] == DRC]
+    if not each:
+        raise ForesightError(f"{' '.join(nets)}: only drc has a CUDA core; give `cases` such as xla:256:32:20:1")
+    return each
+
+
+def parse_case(text: str, option: str = "`cases`") -> Case:
+    """A case as the command line writes it, `path:levels:minibatch:unroll:seeds` such as cuda:256:32:20:1."""
+    path, *numbers = text.split(":")
+    if path not in PATHS or len(numbers) != 4 or not all(number.isdecimal() and int(number) for number in numbers):
+        raise ForesightError(f"{option} {text}: expected path:levels:minibatch:unroll:seeds such as cuda:256:32:20:1")
+    return Case(path, *(int(number) for number in numbers))
 
 
 def format_report(document: dict[str, Any]) -> str:

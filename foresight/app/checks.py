@@ -8,24 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from foresight.errors import ForesightError
+from foresight.limits import LARGEST_NUMBER as MOST
+from foresight.limits import RANGES
 
-MOST = 2**31 - 1  # devices count in 32 bits
 LONGEST_WORD = 4096  # characters; file systems take no longer path
 LONGEST_NAME = 240  # bytes of a file's name: file systems have 255, and a name has an ending while it is written
-BOUNDS = {  # of an option by its field's name, least and most; what is not named has MOST alone
-    "steps": (1, 1e11),
-    "seeds": (1, 4096),
-    "devices": (0, 4096),
-    "processes": (1, 65_536),
-    "process_id": (0, 65_535),
-    "iterations_per_call": (1, 1_000_000),
-    "max_episode_steps": (1, 10_000_000),
-    "num_envs": (1, 1 << 22),
-    "minibatch": (1, 1 << 22),
-    "unroll": (1, 100_000),
-    "depth": (1, 1000),
-    "ticks": (1, 1000),
-    "features": (1, 65_536),
+BOUNDS = RANGES | {  # of an option by its field's name, least and most; what is not named has MOST alone
     "keep": (1, 1_000_000),
     "batch": (1, 1 << 22),
     "batches": (1, 1 << 22),

@@ -33,6 +33,7 @@ COMMANDS = {
     "export": "a run as one file, to take it up on another machine",
     "play": "play a domain yourself in the terminal",
     "params": "the paper's table of parameter counts beside ours",
+    "paper": "every table and figure of the paper: made, resumed, drawn beside its numbers",
     "bench": "measure speed on this machine",
     "completion": "print what lets a shell complete these commands",
 }
@@ -47,6 +48,7 @@ COMPUTING = (
     "solve",
     "probe",
     "insight",
+    "paper",
 )  # commands that compile programs
 
 

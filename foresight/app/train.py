@@ -203,6 +203,7 @@ def run(
     from foresight.runs.devices import join_processes
     from foresight.runs.loop import say_on_stderr
     from foresight.runs.multihost import is_writer
+    from foresight.runs.peers import peers
     from foresight.runs.writer import SaveOptions
 
     train, best = trainer_of(settings)
@@ -225,7 +226,10 @@ def run(
             f"--steps {settings.steps:,.0f} comes to {total_steps:,}: a run takes whole calls (--iterations-per-call)"
         )
     quiet = options.quiet or not is_writer()
-    with TrainingProgress(settings.net.label, total_steps, settings.seeds, say_on_stderr, quiet) as progress:
+    with (
+        peers.leaving_with(2),
+        TrainingProgress(settings.net.label, total_steps, settings.seeds, say_on_stderr, quiet) as progress,
+    ):
         outcome = train(
             settings,
             folder,
@@ -239,6 +243,7 @@ def run(
         )
     if is_writer():
         say_on_stderr(outcome.message)
+    peers.status = outcome.exit_code
     return outcome.exit_code
 
 

@@ -1,35 +1,23 @@
 """How the cost of a gradient step grows: one quantity is varied at a time around the paper's agent and batch.
 
-A gradient step is the loss of a minibatch with its derivative, of the whole network on painted boards. Playing and the
-optimiser are skipped (`bench_train` has them), because compiling the whole loop for every size would take too long.
+A gradient step is the loss of a minibatch with its derivative, of the whole network on painted boards, without playing
+and the optimiser (`train` has them): compiling the whole loop for every size would take too long.
 """
 
-import statistics
-import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 
-from foresight.bench.programs import (
-    Say,
-    compile_all,
-    default_dtype,
-    device,
-    filled,
-    memory_needed,
-    obstacle_of_memory,
-    silent,
-    tell,
-    uneventful,
-)
-from foresight.bench.results import Results
-from foresight.bench.sizes import QUANTITIES, Size, Sweep, describe
+from foresight.bench.cases import Results, Row, measure_in_turns
+from foresight.bench.programs import Say, default_dtype, filled, silent, uneventful
+from foresight.bench.timing import Call, Timing
 from foresight.envs.sokoban.rules import Sokoban
+from foresight.errors import ForesightError
 from foresight.learning.loss import loss
 from foresight.learning.settings import LearnSettings
 from foresight.nets import make
@@ -37,140 +25,107 @@ from foresight.nets.net import Net
 from foresight.runs.architectures import architecture
 from foresight.types import Trajectory
 
-TIMING = 0.05  # seconds that one timing should last at least
-MOST_CALLS = 50  # in one timing
 
+@dataclass(frozen=True)
+class Size:
+    """What a gradient step costs depends on these."""
 
-def usual_sweep() -> Sweep:
-    """The paper's agent and batch, with values up to what a large GPU is good for; on a CPU small ones, and few."""
-    if jax.default_backend() == "gpu":
-        values = {
-            "minibatch": (1, 8, 32, 128, 512, 1024),
-            "unroll": (5, 10, 20, 40),
-            "depth": (1, 2, 3, 4),
-            "ticks": (1, 2, 3, 5),
-            "board": (6, 8, 10, 13, 16),
-            "seeds": (1, 2, 3, 4, 5, 8),
-        }
-        return Sweep(Size(), values)
-    values = {
-        "minibatch": (1, 4, 16),
-        "unroll": (2, 5, 10),
-        "depth": (1, 2),
-        "ticks": (1, 2),
-        "board": (6, 8, 10),
-        "seeds": (1, 2),
-    }
-    return Sweep(Size(minibatch=4, unroll=5, depth=1, ticks=1, board=6), values)
-
-
-def usual_paths() -> tuple[str, ...]:
-    """The cores of this device."""
-    return ("cuda", "xla") if jax.default_backend() == "gpu" else ("xla",)
-
-
-def gradient(settings: LearnSettings, board: Sokoban, net: Net, played: Trajectory) -> tuple[Array, Net]:
-    """The loss of trajectories [B, T] and its derivative."""
-    (value, _), derivative = jax.value_and_grad(loss, has_aux=True)(net, board, played, settings)
-    return value, derivative
-
-
-class Case(NamedTuple):
-    """A core at a size."""
-
-    path: str
-    size: Size
-
-    def names(self) -> dict[str, Any]:
-        """As a row begins."""
-        return {"path": self.path, **asdict(self.size)}
+    path: str = ""  # the core: cuda or xla; none in a size to vary around
+    minibatch: int = 32
+    unroll: int = 20
+    depth: int = 3
+    ticks: int = 3
+    board: int = 10  # cells along a side
+    seeds: int = 1
 
     def __str__(self) -> str:
-        return ":".join(map(str, self.names().values()))
+        return " ".join([self.path, *(f"{name}={getattr(self, name)}" for name in QUANTITIES)])
 
 
-def inputs_of(case: Case, features: int, dtype: str) -> tuple[Net, Trajectory]:
-    """Shapes of a network [...] and of what it learns from [B, T, ...]; of several, with a first axis for seeds."""
-    size, board = case.size, board_of(case.size.board)
-    settings = {"depth": size.depth, "ticks": size.ticks, "features": features, "dtype": dtype, "backend": case.path}
-    settings |= architecture("drc", board)
-
-    def build(key: Array) -> tuple[Net, Trajectory]:
-        net = make("drc", board.picture_shape, board.actions, key, **settings)
-        memory = jax.tree.map(lambda x: jnp.broadcast_to(x, (size.minibatch, *x.shape)), net.initial_memory())
-        return net, uneventful(size.minibatch, size.unroll, board.actions, memory, (size.board, size.board))
-
-    several = jax.eval_shape(jax.vmap(build), jax.random.split(jax.random.key(0), size.seeds))
-    if size.seeds > 1:
-        return several
-    return jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape[1:], leaf.dtype), several)
+QUANTITIES = tuple(field.name for field in fields(Size))[1:]
 
 
-def board_of(side: int) -> Sokoban:
-    """Sokoban for painting boards of this size; nobody plays, so it needs no levels."""
-    return Sokoban(jnp.zeros((1, 1), jnp.uint32), side, side)
+@dataclass(frozen=True)
+class Sweep:
+    """A size to vary around, and the values of each quantity."""
+
+    base: Size
+    values: Mapping[str, Sequence[int]]
+    features: int = 32
+
+    def around(self) -> dict[str, int]:
+        """The base as it is reported."""
+        return {name: getattr(self.base, name) for name in QUANTITIES}
+
+    def groups(self, paths: Sequence[str], quantities: Sequence[str] = ()) -> dict[str, list[Size]]:
+        """Every size to measure, none twice: the base alone, then by quantity; of all of them where none are named."""
+        for name in quantities:
+            if name not in QUANTITIES:
+                raise ForesightError(f"there is no quantity '{name}' to vary; there are: {', '.join(QUANTITIES)}")
+        groups = {"base": [self.base]}
+        for name in quantities or QUANTITIES:
+            varied = [replace(self.base, **{name: value}) for value in dict.fromkeys(self.values[name])]
+            groups[name] = [size for size in varied if size != self.base]
+        return {name: [replace(size, path=path) for size in sizes for path in paths] for name, sizes in groups.items()}
 
 
-def lower(case: Case, features: int, dtype: str) -> Any:
-    """The gradient step of a case, ready to be compiled."""
-    step = partial(gradient, LearnSettings())
-    step = jax.vmap(step, in_axes=(None, 0, 0)) if case.size.seeds > 1 else step
-    return jax.jit(step).lower(board_of(case.size.board), *inputs_of(case, features, dtype))
+def default_sweep() -> Sweep:
+    """The paper's agent and batch, with values up to what a large GPU is good for; on a CPU small ones, and few."""
+    if jax.default_backend() == "gpu":
+        base, sizes = Size(), {"minibatch": (1, 8, 32, 128, 512, 1024), "unroll": (5, 10, 20, 40)}
+        network = {"depth": (1, 2, 3, 4), "ticks": (1, 2, 3, 5)}
+        return Sweep(base, sizes | network | {"board": (6, 8, 10, 13, 16), "seeds": (1, 2, 3, 4, 5, 8)})
+    base, sizes = Size("", 4, 5, 1, 1, 6), {"minibatch": (1, 4, 16), "unroll": (2, 5, 10)}
+    return Sweep(base, sizes | {"depth": (1, 2), "ticks": (1, 2), "board": (6, 8, 10), "seeds": (1, 2)})
 
 
-@dataclass
-class Measured:
-    """A case that is being timed."""
+@dataclass(frozen=True)
+class GradientStep:
+    """A gradient step of DRC on Sokoban, as a subject of measurement."""
 
-    case: Case
-    run: Callable[[], Any]
-    memory: int  # bytes
-    calls: int = 1  # in one timing
-    seconds: tuple[float, ...] = ()  # of one call, by timing
+    features: int
+    dtype: str
 
-    def time(self) -> None:
-        """One more timing."""
-        begun = time.perf_counter()
-        for _ in range(self.calls):
-            result = self.run()
-        jax.block_until_ready(result)
-        self.seconds += ((time.perf_counter() - begun) / self.calls,)
+    def inputs(self, size: Size) -> tuple[Sokoban, Net, Trajectory]:
+        """The board, which nobody plays, and shapes of network and trajectories; several seeds have a first axis."""
+        board = Sokoban(jnp.zeros((1, 1), jnp.uint32), size.board, size.board)
+        settings = {"depth": size.depth, "ticks": size.ticks, "features": self.features}
+        settings |= {"dtype": self.dtype, "backend": size.path, **architecture("drc", board)}
 
-    def settle(self) -> None:
-        """Run twice, and see from the second time how many calls a timing takes."""
-        self.time()
-        self.time()
-        self.calls = max(1, min(MOST_CALLS, round(TIMING / self.seconds[-1])))
-        self.seconds = ()
+        def build(key: Array) -> tuple[Net, Trajectory]:
+            net = make("drc", board.picture_shape, board.actions, key, **settings)
+            memory = jax.tree.map(lambda x: jnp.broadcast_to(x, (size.minibatch, *x.shape)), net.initial_memory())
+            return net, uneventful(size.minibatch, size.unroll, board.actions, memory, (size.board, size.board))
 
-    def row(self) -> dict[str, Any]:
-        """What was measured: the median, and the whole range as a share of it."""
-        middle, size = statistics.median(self.seconds), self.case.size
+        keys = jax.random.key(0)
+        if size.seeds > 1:
+            build, keys = jax.vmap(build), jax.random.split(keys, size.seeds)
+        return board, *jax.eval_shape(build, keys)
+
+    def lower(self, size: Size) -> Any:
+        """The loss of trajectories and its derivative, ready to be compiled."""
+
+        def step(board: Sokoban, net: Net, played: Trajectory) -> Any:
+            return jax.value_and_grad(loss, has_aux=True)(net, board, played, LearnSettings())
+
+        step = jax.vmap(step, in_axes=(None, 0, 0)) if size.seeds > 1 else step
+        return jax.jit(step).lower(*self.inputs(size))
+
+    def start(self, size: Size, compiled: Any) -> Call:
+        """A gradient step on random numbers."""
+        board, *shapes = self.inputs(size)
+        return partial(compiled, board, *filled(shapes))
+
+    def row(self, size: Size, timing: Timing, memory: int) -> Row:
+        """What was measured."""
         return {
-            **self.case.names(),
-            "frames_per_second": round(size.seeds * size.minibatch * size.unroll / middle),
-            "ms": round(1e3 * middle, 4),
-            "spread_percent": round(100 * (max(self.seconds) - min(self.seconds)) / middle, 1),
-            "memory_mb": round(self.memory / 2**20, 1),
-            "timings": len(self.seconds),
+            **asdict(size),
+            "frames_per_second": round(size.seeds * size.minibatch * size.unroll / timing.median),
+            "ms": round(1e3 * timing.median, 4),
+            "spread_percent": timing.spread_percent,
+            "memory_mb": round(memory / 2**20, 1),
+            "timings": len(timing.seconds),
         }
-
-
-def begin(
-    cases: Sequence[Case], features: int, dtype: str, left_out: Callable[[Case, str], None], say: Say
-) -> list[Measured]:
-    """The cases compiled and run twice; those that cannot run are skipped."""
-    say(f"compiling {len(cases)} programs")
-    compiled = compile_all({case: partial(lower, case, features, dtype) for case in cases}, left_out, say)
-    measured = []
-    for case, program in compiled.items():
-        if obstacle := obstacle_of_memory(program):
-            left_out(case, obstacle)
-            continue
-        arguments = (board_of(case.size.board), *filled(inputs_of(case, features, dtype)))
-        measured.append(Measured(case, partial(program, *arguments), memory_needed(program)))
-        measured[-1].settle()
-    return measured
 
 
 def measure(
@@ -181,35 +136,9 @@ def measure(
     say: Say = silent,
     earlier: dict[str, Any] | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """What is known after each round of timings, and at the end; what an `earlier` result has is not measured again.
-
-    The base comes first, then one quantity after the other. Cases of a quantity take turns, and the base with them.
-    """
-    dtype = default_dtype()
-    about = {"device": device(), "jax": jax.__version__, "dtype": dtype, "base": asdict(sweep.base), "repeats": repeats}
-    results, base = Results(("path", *QUANTITIES), about, earlier), []
-
-    def leave_out(case: Case, why: str) -> None:
-        results.leave_out(case.names(), why)
-        say(f"{case.path} {describe(case.size, sweep.base)}: skipped, {why}")
-
-    for name, sizes in sweep.groups(quantities).items():
-        cases = [Case(path, size) for size in sizes for path in paths]
-        missing = [case for case in cases if not results.has(case.names(), repeats)]
-        if len(missing) < len(cases):
-            say(f"{name}: {len(cases) - len(missing)} of {len(cases)} sizes are known already")
-        if not missing:
-            continue
-        measured = begin(missing, sweep.features, dtype, leave_out, partial(tell, say, name))
-        for turn in range(repeats):
-            for one in [*base, *measured]:
-                one.time()
-                results.add(one.row())
-            say(f"{name}: timed {turn + 1} of {repeats}")
-            yield results.document()
-        base = measured if name == "base" else base
-        for one in measured:
-            row = one.row()
-            rate = f"{row['frames_per_second']:,} frames/s, {row['ms']} ms"
-            say(f"{one.case.path} {describe(one.case.size, sweep.base)}: {rate}")
-    yield results.document()
+    """What is known after each timing, and at the end: the base first, then one quantity after the other."""
+    step = GradientStep(sweep.features, default_dtype())
+    results = Results(Size, earlier, say, dtype=step.dtype, base=sweep.around(), repeats=repeats)
+    groups = sweep.groups(paths, quantities)
+    missing = (results.missing(sizes, repeats) for sizes in groups.values())
+    return measure_in_turns(step, missing, results, repeats, base=groups["base"])

@@ -1,33 +1,23 @@
 """How fast the whole of training runs here: playing, learning, level drawing, in one compiled program."""
 
-import statistics
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from functools import partial
 from typing import Any
 
 import jax
 
-from foresight.bench.programs import (
-    Say,
-    compile_all,
-    device,
-    memory_needed,
-    obstacle_of_memory,
-    silent,
-)
-from foresight.bench.results import Results
-from foresight.bench.stages import STAGES, matmul_rate, operations_per_frame, stages
+from foresight.bench.cases import Results, Row, measure_in_turns
+from foresight.bench.programs import Say, default_dtype, default_paths, device, silent
+from foresight.bench.stages import OPERATIONS_PER_FRAME, STAGES, matmul_rate, stages
+from foresight.bench.timing import Call, Timing, carrying
+from foresight.envs.env import Env
 from foresight.errors import ForesightError
-from foresight.learning.update import Metrics, TrainState
 from foresight.nets import KINDS
 from foresight.runs.build import build_env
 from foresight.runs.config import NetSettings, RunConfig
 from foresight.runs.presets import default
-from foresight.runs.program import program
+from foresight.runs.program import Program, program
 
-PATHS = ("cuda", "xla")
 DRC = "drc"
 
 
@@ -65,111 +55,61 @@ def net_settings(word: str, base: NetSettings) -> NetSettings:
     return NetSettings(kind, dtype=base.dtype, net_set=tuple(settings))
 
 
-def cases_of(nets: Sequence[str], cases: Sequence[Case]) -> list[Case]:
-    """Every case for every network; those without a core to choose have the plain path alone."""
-    for net in nets:
-        net_settings(net, NetSettings())  # an unknown name is rejected before anything is measured
-    each = [replace(case, net=net) for net in nets for case in cases if case.path == "xla" or net.split(",")[0] == DRC]
-    if not each:
-        raise ForesightError(f"{' '.join(nets)}: only drc has a CUDA core; give `cases` such as xla:256:32:20:1")
-    return each
-
-
-def parse_case(text: str, option: str = "`cases`") -> Case:
-    """A case as the command line writes it, `path:levels:minibatch:unroll:seeds` such as cuda:256:32:20:1."""
-    path, *numbers = text.split(":")
-    if path not in PATHS or len(numbers) != 4 or not all(number.isdecimal() and int(number) for number in numbers):
-        raise ForesightError(f"{option} {text}: expected path:levels:minibatch:unroll:seeds such as cuda:256:32:20:1")
-    return Case(path, *(int(number) for number in numbers))
-
-
-def usual_cases() -> list[Case]:
+def default_cases() -> list[Case]:
     """The paper's batch with one and several seeds, and larger batches, on every core that runs here."""
-    if jax.default_backend() != "gpu":
-        return [Case("xla", 32, 32, 20, 1)]
     shapes = [(256, 32, 1), (256, 32, 3), (256, 32, 5), (512, 512, 1), (1024, 1024, 1)]
-    return [Case(path, num_envs, minibatch, 20, seeds) for num_envs, minibatch, seeds in shapes for path in PATHS]
-
-
-def usual_frames() -> int:
-    """Frames of one timing: half a second on a large GPU, one iteration on a CPU."""
-    return 40_960 if jax.default_backend() == "gpu" else 1
+    shapes = shapes if jax.default_backend() == "gpu" else [(32, 32, 1)]
+    return [Case(path, levels, minibatch, 20, seeds) for levels, minibatch, seeds in shapes for path in default_paths()]
 
 
 def base_config() -> RunConfig:
     """DRC(3, 3) on 10x10 Sokoban painted as 80x80x3, in the precision that is fastest here."""
-    config = default()
-    return config if jax.default_backend() == "gpu" else replace(config, net=replace(config.net, dtype="float32"))
+    return replace(default(), net=replace(default().net, dtype=default_dtype()))
 
 
-@dataclass
-class Running:
-    """A training program under way, and how long its calls took."""
+@dataclass(frozen=True)
+class Training:
+    """The training loop, as a subject of measurement."""
 
-    case: Case
-    iterations: int  # in a call
-    call: Callable[[TrainState], tuple[TrainState, Metrics]]
-    state: TrainState
-    memory: int  # bytes that the program wants
-    seconds: tuple[float, ...] = ()
+    base: RunConfig
+    env: Env
+    frames: int  # of one call, at least
+    matmul_rate: float = 0.0  # what efficiency is held against
 
-    @property
-    def updates(self) -> int:
-        """Gradient steps of a call."""
-        return self.iterations * self.case.levels // self.case.minibatch
+    def iterations(self, case: Case) -> int:
+        """Of a call."""
+        return max(1, self.frames // (case.levels * case.unroll))
 
-    def go_on(self) -> float:
-        """Train for one call; the seconds it takes."""
-        begun = time.perf_counter()
-        self.state = jax.block_until_ready(self.call(self.state)[0])
-        return time.perf_counter() - begun
+    def gradient_steps(self, case: Case) -> int:
+        """Of a call."""
+        return self.iterations(case) * case.levels // case.minibatch
 
-    def efficiency(self, frames_per_second: float, rate: float) -> float | None:
-        """The percentage of a matrix product's `rate` that DRC(3, 3) reaches; other networks are not counted."""
-        return round(100 * frames_per_second * operations_per_frame() / rate, 2) if self.case.net == DRC else None
+    def program(self, case: Case) -> Program:
+        """What trains."""
+        return program(case.config(self.base, self.iterations(case)), self.env)
 
-    def row(self, rate: float) -> dict[str, Any]:
-        """What was measured: the median, and the whole range as a share of it; `rate` is a matrix product's."""
-        case, middle = self.case, statistics.median(self.seconds)
-        frames_per_second = self.iterations * case.levels * case.unroll * case.seeds / middle
+    def lower(self, case: Case) -> Any:
+        """A call, ready to be compiled."""
+        return self.program(case).call.func.lower(self.env, self.program(case).shape())
+
+    def start(self, case: Case, compiled: Any) -> Call:
+        """Train from the beginning, and further with every call."""
+        return carrying(lambda state: compiled(self.env, state)[0], self.program(case).initial_state())
+
+    def row(self, case: Case, timing: Timing, memory: int) -> Row:
+        """What was measured; the efficiency is DRC(3, 3)'s share of a matrix product's rate, and of no other's."""
+        rate = self.iterations(case) * case.levels * case.unroll * case.seeds / timing.median
+        efficiency = round(100 * rate * OPERATIONS_PER_FRAME / self.matmul_rate, 2) if case.net == DRC else None
         return {
             **asdict(case),
-            "frames_per_second": round(frames_per_second),
-            "ms_per_gradient_step": round(1e3 * middle / self.updates, 3),
-            "spread_percent": round(100 * (max(self.seconds) - min(self.seconds)) / middle, 1),
-            "efficiency_percent": self.efficiency(frames_per_second, rate),
-            "peak_memory_mb": round(self.memory / 2**20),
-            "timings": len(self.seconds),
+            "frames_per_second": round(rate),
+            "ms_per_gradient_step": round(1e3 * timing.median / self.gradient_steps(case), 3),
+            "spread_percent": timing.spread_percent,
+            "efficiency_percent": efficiency,
+            "peak_memory_mb": round(memory / 2**20),
+            "timings": len(timing.seconds),
             "device": device(),
         }
-
-
-def begin_all(
-    cases: Sequence[Case], base: RunConfig, frames: int, left_out: Callable[[Case, str], None], say: Say = silent
-) -> list[Running]:
-    """The cases compiled, each with one call of at least `frames` behind it; those that cannot run are skipped."""
-    env, made = build_env(base), {}
-    for case in cases:
-        iterations = max(1, frames // (case.levels * case.unroll))
-        made[case] = iterations, program(case.config(base, iterations), env)
-    beginnings = compile_all({case: lowering(p.initial_state) for case, (_, p) in made.items()}, left_out)
-    lowerings = {case: lowering(made[case][1].call, made[case][1].shape()) for case in beginnings}
-    calls = compile_all(lowerings, left_out, say)
-    running = []
-    for case, call in calls.items():
-        if obstacle := obstacle_of_memory(call):
-            left_out(case, obstacle)
-            continue
-        iterations, parts = made[case]
-        state = beginnings[case](*parts.initial_state.args)
-        running.append(Running(case, iterations, partial(call, *parts.call.args), state, memory_needed(call)))
-        running[-1].go_on()
-    return running
-
-
-def lowering(compiled_later: partial, *shapes: Any) -> Callable[[], Any]:
-    """How to lower a jitted function of which the first arguments are given already, for `compile_all`."""
-    return lambda: compiled_later.func.lower(*compiled_later.args, *shapes)
 
 
 def measure(
@@ -180,59 +120,25 @@ def measure(
     say: Say = silent,
     earlier: dict[str, Any] | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """What is known after each timing, and at the end; what an `earlier` result has is not measured again.
-
-    Cases that differ in the core alone are compiled together and take turns; then the next come.
-    """
-    rate = matmul_rate()
-    about = {"device": device(), "jax": jax.__version__, "repeats": repeats, "matmul_tflops": rate / 1e12}
-    results = Results([field.name for field in fields(Case)], about, earlier)
-
-    def leave_out(case: Case, why: str) -> None:
-        results.leave_out(asdict(case), why)
-        say(f"{case}: skipped, {why}")
-
-    def document() -> dict[str, Any]:
-        return results.document() | {"memory_mb": most(memory_used(), (earlier or {}).get("memory_mb"))}
-
-    for case in (known := [case for case in cases if results.has(asdict(case), repeats)]):
-        say(f"{case}: known already")
-    for group in groups([case for case in cases if case not in known]):
-        say(f"compiling {', '.join(map(str, group))}")
-        running = begin_all(group, base, frames, leave_out, say)
-        for turn, one in ((turn, one) for turn in range(repeats) for one in running):
-            one.seconds += (one.go_on(),)
-            row = one.row(rate)
-            results.add(row)
-            yield document()  # written before it is reported
-            reported = f"{row['frames_per_second']:,} frames/s, {row['ms_per_gradient_step']} ms per gradient step"
-            say(f"{one.case}: {reported}, timed {turn + 1} of {repeats}")
-    yield document()
+    """What is known after each timing, and at the end; cases that differ in the core alone take turns."""
+    training = Training(base, build_env(base), frames, matmul_rate())
+    results = Results(Case, earlier, say, repeats=repeats, matmul_tflops=training.matmul_rate / 1e12)
+    groups: dict[str, list[Case]] = {}
+    for case in results.missing(cases, repeats):
+        groups.setdefault(str(replace(case, path="")), []).append(case)
+    for document in measure_in_turns(training, groups.values(), results, repeats):
+        yield document | {"memory_mb": memory_used((earlier or {}).get("memory_mb"))}
 
 
-def groups(cases: Sequence[Case]) -> list[list[Case]]:
-    """Cases that differ in the core alone, together."""
-    by_size: dict[Case, list[Case]] = {}
-    for case in cases:
-        by_size.setdefault(replace(case, path=""), []).append(case)
-    return list(by_size.values())
-
-
-def most(*sizes: int | None) -> int | None:
-    """The largest of those that are known."""
-    return max((size for size in sizes if size is not None), default=None)
-
-
-def memory_used() -> int | None:
-    """Most megabytes of the device's memory in use so far, by all that ran; a CPU does not tell."""
+def memory_used(earlier: int | None) -> int | None:
+    """Most megabytes of the device's memory in use so far, by all that ran, or `earlier`; a CPU does not tell."""
     used = (jax.devices()[0].memory_stats() or {}).get("peak_bytes_in_use")
-    return None if used is None else used // 2**20
+    return earlier if used is None else max(used // 2**20, earlier or 0)
 
 
 def add_stages(document: dict[str, Any], base: RunConfig, say: Say = silent) -> Iterator[dict[str, Any]]:
     """The result with one more stage each time, of the first case on each path; what it has already is kept."""
-    names, done = [field.name for field in fields(Case)], dict(document.get("stages", {}))
-    first = {}
+    names, done, first = [field.name for field in fields(Case)], dict(document.get("stages", {})), {}
     for row in document["rows"]:
         path = row["path"] if row["net"] == DRC else f"{row['net']} {row['path']}"
         first.setdefault(path, Case(**{name: row[name] for name in names} | {"seeds": 1}))

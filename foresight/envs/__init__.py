@@ -1,11 +1,13 @@
 """The planning domains: rules for one instance, batched by `vmap`. `make` builds one by its name, path or class."""
 
 import inspect
+import math
 from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from foresight.errors import ForesightError, unknown
+from foresight.limits import LARGEST_NUMBER, LARGEST_PICTURE, check_sizes
 from foresight.plugins import resolve
 
 if TYPE_CHECKING:
@@ -51,7 +53,14 @@ def make(env: "str | type[Env]", **settings: Any) -> "Env":
     missing = [name for name, p in known.items() if p.default is p.empty and name not in settings]
     if missing:
         raise ForesightError(f"{build.name} needs the setting '{missing[0]}'")
-    return build.make(**settings)
+    check_sizes(build.name, settings, LARGEST_NUMBER)
+    made = build.make(**settings)
+    if math.prod(made.picture_shape) > LARGEST_PICTURE:
+        raise ForesightError(
+            f"{build.name} shows {math.prod(made.picture_shape):,} numbers with these settings, "
+            f"expected at most {LARGEST_PICTURE:,}"
+        )
+    return made
 
 
 def env_class(env: "str | type[Env]") -> "type[Env]":

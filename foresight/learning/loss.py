@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from foresight.envs.env import Env
+from foresight.learning.imitation import imitation_loss
 from foresight.learning.settings import LearnSettings
 from foresight.learning.sharding import on_each_device
 from foresight.learning.vtrace import TIME_LIMITS, vtrace
@@ -47,7 +48,7 @@ def loss(
     return total(parts, settings, left), parts
 
 
-LOSSES: dict[str, Loss] = {"actor-critic": loss}
+LOSSES: dict[str, Loss] = {"actor-critic": loss, "imitation": imitation_loss}
 
 
 def loss_of(settings: LearnSettings) -> Loss:

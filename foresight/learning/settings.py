@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from foresight.errors import ForesightError
+from foresight.limits import check_ranges
 
 RANGES = {  # of what may be any number between two
     "discount": (0, 1),
@@ -51,7 +52,7 @@ class LearnSettings:
     """what the step limit means: `truncate` bootstraps from the critic, `terminate` ends with value 0"""
 
     loss: str = "actor-critic"
-    """what is minimised: actor-critic, or a function of your own as package.module:name"""
+    """what is minimised: actor-critic, imitation (of an expert), or a function of your own as package.module:name"""
     optimiser: str = "adam"
     """what makes steps of gradients: adam, or a function of your own as package.module:name"""
     schedule: str = "polynomial"
@@ -92,9 +93,7 @@ class LearnSettings:
     """what NaN or infinity in an iteration does: `stop` ends the run, `skip` skips that iteration and counts it"""
 
     def __post_init__(self) -> None:
-        for name in ("num_envs", "unroll", "minibatch"):
-            if getattr(self, name) < 1:
-                raise ForesightError(f"`{name}` must be at least 1, not {getattr(self, name)}")
+        check_ranges(self)
         for name, (low, high) in RANGES.items():
             value = getattr(self, name)
             if value is None:

@@ -11,6 +11,7 @@ from jax import Array
 from jax.flatten_util import ravel_pytree
 
 from foresight.envs.env import Env
+from foresight.learning.imitation import Together, as_pupil
 from foresight.learning.loss import Parts, loss_of
 from foresight.learning.optimisers import OPTIMISERS, annealing_steps, gradient_steps_taken, learning_rate, optimiser
 from foresight.learning.rollout import ActingState, Tally, init_acting, unroll
@@ -75,34 +76,46 @@ def take_step(
     return eqx.apply_updates(net, as_net(updates)), optimiser_state, optax.tree.norm(vector)
 
 
-def init_training(env: Env, net: Net, settings: LearnSettings, key: Array) -> TrainState:
-    """The state before the first iteration."""
+def init_training(env: Env, net: Net, settings: LearnSettings, key: Array, expert: Net | None = None) -> TrainState:
+    """The state before the first iteration; where there is an expert to imitate, it is the one that plays."""
     loss_of(settings)  # one that is not there is rejected before anything is compiled
     acting_key, train_key = jax.random.split(key)
     return TrainState(
         net=net,
         optimiser=init_optimiser(settings, net),
-        acting=init_acting(env, net, settings.num_envs, acting_key),
+        acting=init_acting(env, player_of(net, expert), settings.num_envs, acting_key),
         key=train_key,
         iterations=jnp.zeros((), jnp.int32),
     )
 
 
-def train(env: Env, settings: LearnSettings, state: TrainState, iterations: int) -> tuple[TrainState, Metrics]:
+def player_of(net: Net, expert: Net | None) -> Net | Together:
+    """Who plays: the network that learns, or the expert that it watches."""
+    return net if expert is None else Together(expert, net)
+
+
+def train(
+    env: Env, settings: LearnSettings, state: TrainState, iterations: int, expert: Net | None = None
+) -> tuple[TrainState, Metrics]:
     """Train for `iterations`; metrics [iterations]."""
-    return jax.lax.scan(lambda state, _: train_iteration(env, settings, state), state, length=iterations)
+    return jax.lax.scan(lambda state, _: train_iteration(env, settings, state, expert), state, length=iterations)
 
 
-def train_iteration(env: Env, settings: LearnSettings, state: TrainState) -> tuple[TrainState, Metrics]:
+def train_iteration(
+    env: Env, settings: LearnSettings, state: TrainState, expert: Net | None = None
+) -> tuple[TrainState, Metrics]:
     """One iteration: every environment plays an unroll, then the net learns from it in minibatches."""
-    after, metrics = unguarded_iteration(env, settings, state)
+    after, metrics = unguarded_iteration(env, settings, state, expert)
     return unless_broken(state, after, metrics) if settings.non_finite == "skip" else (after, metrics)
 
 
-def unguarded_iteration(env: Env, settings: LearnSettings, state: TrainState) -> tuple[TrainState, Metrics]:
+def unguarded_iteration(
+    env: Env, settings: LearnSettings, state: TrainState, expert: Net | None = None
+) -> tuple[TrainState, Metrics]:
     """An iteration, sound or not."""
     key, play_key = jax.random.split(state.key)
-    acting, played, tally = unroll(env, state.net, state.acting, settings.unroll, play_key)
+    acting, played, tally = unroll(env, player_of(state.net, expert), state.acting, settings.unroll, play_key)
+    played = played if expert is None else as_pupil(played)
     learn = partial(gradient_step, env, settings)
     (net, optimiser_state), (losses, parts, norms) = jax.lax.scan(
         learn, (state.net, state.optimiser), minibatches(played, settings)

@@ -1,7 +1,10 @@
 """What a user calls a level set: a packed file, a text source, a built-in name or a cached one."""
 
 import importlib.resources
+import re
 from pathlib import Path
+
+import numpy as np
 
 from foresight.errors import did_you_mean
 from foresight.levels.acquire.published import BOXOBAN
@@ -13,6 +16,7 @@ from foresight.storage.cache import cache_folder
 from foresight.storage.files import kind_of_path
 
 BUILTIN = "builtin/"
+FIRST = re.compile(r"(?P<name>.+)\[:(?P<count>[0-9]{1,12})\]")  # the first levels of a set, as builtin/train[:1000]
 
 
 def builtin_folder() -> Path:
@@ -27,8 +31,15 @@ def named_sets() -> dict[str, Path]:
     return shipped | cached
 
 
+def first_of(name: str | Path) -> tuple[str | Path, int | None]:
+    """The set that `name` stands for and how many of its first levels are meant, None for all of them."""
+    part = None if kind_of_path(name) != "nothing" else FIRST.fullmatch(str(name))
+    return (part["name"], int(part["count"])) if part else (name, None)
+
+
 def find_set(name: str | Path) -> Path:
     """The file or folder that `name` stands for; one that exists goes before a cached name."""
+    name, _ = first_of(name)
     if not str(name).startswith(BUILTIN) and kind_of_path(name) != "nothing":
         return Path(name)
     named = named_sets()
@@ -52,9 +63,21 @@ def open_set(name: str | Path) -> LevelSet:
 
 
 def open_beside_faults(name: str | Path, skip_bad: bool = True) -> tuple[LevelSet, Faults]:
-    """The good levels of the set that `name` stands for, and what was bad beside them."""
-    path = find_set(name)
+    """The good levels of the set that `name` stands for, and what was bad beside them.
+
+    `builtin/train[:1000]` stands for the first 1,000 levels of `builtin/train`.
+    """
+    path, (_, count) = find_set(name), first_of(name)
     if path.is_file() and (path.suffix == SUFFIX or is_packed(path)):
-        return read_set(path), Faults(skip_bad)
+        return only_first(read_set(path), count, name), Faults(skip_bad)
     source = read_source(path, skip_bad=skip_bad)
-    return one_set(path, source), source.faults
+    return only_first(one_set(path, source), count, name), source.faults
+
+
+def only_first(levels: LevelSet, count: int | None, name: str | Path) -> LevelSet:
+    """The first `count` levels of a set, which must have so many; all of them where it is None."""
+    if count is None:
+        return levels
+    if not 1 <= count <= len(levels):
+        raise LevelError(f"level set '{name}': expected from 1 to {len(levels):,} levels, as many as the set has")
+    return levels.at(np.arange(count))

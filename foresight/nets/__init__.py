@@ -4,6 +4,7 @@ import inspect
 from typing import TYPE_CHECKING
 
 from foresight.errors import ForesightError
+from foresight.limits import check_sizes
 from foresight.plugins import resolve, short_name
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ def make(
     if unknown:
         name = short_name(net) if isinstance(net, str) else build.__name__
         raise ForesightError(f"'{name}' has no setting '{unknown[0]}'; there are: {', '.join(known) or 'none'}")
+    check_sizes("the network", settings)
     return build(picture_shape, actions, key, **settings)
 
 

@@ -4,6 +4,7 @@ The encoded frame becomes a state of length one; a learned transition gives the 
 network what the move earns, a value what a state is worth. The backed-up Q of the root's actions are the logits.
 """
 
+import math
 from collections.abc import Callable
 from typing import ClassVar
 
@@ -13,6 +14,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from foresight.errors import ForesightError
+from foresight.limits import MOST_LEAVES
 from foresight.nets.encoders import Encoder, Plan, default_encoder
 from foresight.nets.layers import Linear, at_least_one, compute_dtype, from_0_to_1, lecun_normal
 from foresight.nets.net import FeedForward
@@ -115,6 +117,10 @@ class ATreeC(FeedForward):
     ):
         compute_dtype(dtype)
         at_least_one("ATreeC", depth=depth, embedding=embedding, reward_units=reward_units, features=features)
+        if depth > math.log(MOST_LEAVES, max(actions, 2)):
+            raise ForesightError(
+                f"depth is {depth}; a tree of {actions} actions that deep has over {MOST_LEAVES:,} leaves"
+            )
         from_0_to_1("ATreeC", td_lambda=td_lambda, gamma=gamma)
         encoder_key, embed_key, tree_key, critic_key = jax.random.split(key, 4)
         plan = (default_encoder(picture_shape) if encoder is None else encoder).scaled(features)

@@ -115,10 +115,11 @@ def load_agents(model: str | Path, levels: str | None = None, best: bool = False
     path = find_model(model)
     weights = load_weights(path, best)
     config = config_of(weights)
+    check_seeds(weights, config)
     if levels is not None and not config.takes_level_sets:
         raise ForesightError(f"{model} plays {config.domain}, which makes its own levels: `levels` is for sokoban")
     if config.takes_level_sets:
-        levels = levels or usual_levels(path, config)
+        levels = levels or default_levels(path, config)
     env = fitted(model, weights, config, levels)
     return [agent_of_seed(weights, config, env, index)._replace(levels=levels) for index in range(config.seeds)]
 
@@ -127,13 +128,14 @@ def load_agent_for(model: str | Path, levels: LevelSet) -> Agent:
     """The agent (the first, where several were trained together) on a set of Sokoban levels."""
     weights = load_weights(find_model(model))
     config = config_of(weights)
+    check_seeds(weights, config)
     if not config.takes_level_sets:
         raise ForesightError(f"{model} plays {config.domain}, expected an agent that plays sokoban")
     env = fitted(model, weights, config, levels)
     return agent_of_seed(weights, config, env, 0)._replace(levels=levels.name)
 
 
-def usual_levels(path: Path, config: RunConfig) -> str:
+def default_levels(path: Path, config: RunConfig) -> str:
     """The levels an agent was trained on; for a shipped agent whose are not on this machine, the built-in test set."""
     trained_on = config.env.levels
     try:
@@ -152,12 +154,22 @@ def config_of(weights: Weights) -> RunConfig:
     return from_json(RunConfig, weights.config, f"{weights.source}: config")
 
 
+def check_seeds(weights: Weights, config: RunConfig) -> None:
+    """Reject arrays that are not of as many agents as the settings say."""
+    for name, array in weights.arrays.items():
+        if config.seeds > 1 and array.shape[:1] != (config.seeds,):
+            raise ForesightError(
+                f"{weights.source} does not fit: array '{name}' is {list(array.shape)}, expected {config.seeds} seeds"
+            )
+
+
 def fitted(model: str | Path, weights: Weights, config: RunConfig, levels: str | LevelSet | None) -> Env | HostEnv:
     """The domain on boards of the size a network is made for: smaller Sokoban boards are filled up with walls."""
     env = build_any(config, levels)
     if not config.takes_level_sets or is_made_for(weights, config, env):
         return env
-    side = side_of(weights, config, env)
+    named = name_leaves(net_shape(for_this_device(config), env))
+    side = side_of(weights, config, env) if named.keys() == weights.arrays.keys() else None
     if side is None:  # it does not fit for another reason, which is reported when it is filled
         return env
     boards = levels if isinstance(levels, LevelSet) else open_set(levels)

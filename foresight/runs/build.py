@@ -11,6 +11,7 @@ from foresight.envs.env import Env
 from foresight.envs.host import HostEnv
 from foresight.errors import ForesightError
 from foresight.levels import LevelSet
+from foresight.limits import MOST_PARAMETERS
 from foresight.nets import make as make_net
 from foresight.nets import net_class, settings_of
 from foresight.nets.net import Net
@@ -20,6 +21,7 @@ from foresight.runs.config import RunConfig, assignments, restored
 ATARI_SETTINGS = ("game", "clip_rewards", "life_loss_ends", "noop_starts")  # what `env` may say; the rest is the run's
 
 OPTIONS_OF_THEIR_OWN = {"levels", "max_episode_steps"}  # settings of a domain that `env` may not give
+OF_LEVEL_SETS = {"levels"}  # of these, what `env` may give where levels are not sets with a name
 
 
 def build_env(
@@ -27,7 +29,8 @@ def build_env(
 ) -> Env:
     """The domain of a run, on its own levels and step limits or on others."""
     settings = assignments(config.env.env, "env")
-    for name in settings.keys() & OPTIONS_OF_THEIR_OWN:
+    own = OPTIONS_OF_THEIR_OWN - (set() if config.takes_level_sets else OF_LEVEL_SETS)
+    for name in settings.keys() & own:
         raise ForesightError(f"`env` {name}=...: this has a setting of its own, `{name}`")
     if config.takes_level_sets:
         settings["levels"] = config.env.levels if levels is None else levels
@@ -58,7 +61,14 @@ def build_any(config: RunConfig, levels: str | LevelSet | None = None) -> Env | 
 def build_net(config: RunConfig, env: Env | HostEnv, key: Array) -> Net:
     """The network of a run, newly initialised."""
     settings = architecture(config.net.net, env) | said_of_net(config)
-    return make_net(config.net.net, env.picture_shape, env.actions, key, **settings)
+    net = make_net(config.net.net, env.picture_shape, env.actions, key, **settings)
+    parameters = sum(leaf.size for leaf in jax.tree.leaves(net) if isinstance(leaf, jax.Array))
+    if parameters > MOST_PARAMETERS:
+        raise ForesightError(
+            f"this {config.net.label} has {parameters:,} parameters, expected at most {MOST_PARAMETERS:,}: "
+            "make it smaller with `features` or `net_set`"
+        )
+    return net
 
 
 def said_of_net(config: RunConfig) -> dict[str, Any]:

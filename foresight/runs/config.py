@@ -3,17 +3,20 @@
 import dataclasses
 import json
 import math
+import re
 import types
 import typing
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from foresight.envs import facts
-from foresight.errors import ForesightError
+from foresight.errors import ForesightError, printable
 from foresight.learning.settings import LearnSettings
+from foresight.limits import LARGEST_NUMBER, check_ranges, check_sizes
 from foresight.plugins import short_name
 from foresight.runs.phases import Phase, plan_phases
 
+DETECT = "auto"  # in the place of an address: ask the cluster
 PRINTED = {"resnet": "ResNet", "atreec": "ATreeC"}  # the others are abbreviations, in capitals
 
 
@@ -33,6 +36,8 @@ class EnvSettings:
             raise ForesightError(
                 f"`max_episode_steps` must be two numbers, at least 1 and rising, not {self.max_episode_steps}"
             )
+        check_ranges(self)
+        check_sizes("the domain", assignments(self.env, "env"), LARGEST_NUMBER)
 
 
 @dataclass(frozen=True)
@@ -51,6 +56,10 @@ class NetSettings:
     """of convolutions and matrix products; parameters, cells, heads and loss are float32 always"""
     net_set: tuple[str, ...] = ()
     """further settings of the network as NAME=VALUE, such as memory=GatedConvRNN or top_down=false"""
+
+    def __post_init__(self) -> None:
+        check_ranges(self)
+        check_sizes("the network", assignments(self.net_set, "net_set"))
 
     @property
     def label(self) -> str:
@@ -81,6 +90,10 @@ class RunConfig:
     """how many independent agents to train in one program"""
     iterations_per_call: int = 20
     """iterations between two looks by the host: records are written and checkpoints may be"""
+    objective: Literal["reinforce", "imitate"] = "reinforce"
+    """what is learned from: rewards, or the actions of an expert who plays"""
+    expert: str = ""
+    """whom to imitate: a run folder, a file or a shipped agent"""
     phases: tuple[str, ...] = ()
     """stretches with other settings, such as `until=5e7` `until=2e8 minibatch=128 learning_rate=1e-3`
     `levels=medium-train`; each keeps what the one before it changed"""
@@ -91,11 +104,13 @@ class RunConfig:
     def __post_init__(self) -> None:
         if not (math.isfinite(self.steps) and self.steps >= 1):
             raise ForesightError(f"`steps` must be a number of at least 1, such as 2e7, not {self.steps}")
-        for name in ("seeds", "iterations_per_call"):
-            if getattr(self, name) < 1:
-                raise ForesightError(f"`{name}` must be at least 1, not {getattr(self, name)}")
+        check_ranges(self)
         if not 0 <= self.seed <= 2**31 - self.seeds:
             raise ForesightError(f"`seed` must be at least 0, and all seeds below 2^31, not {self.seed}")
+        if (self.objective == "imitate") != bool(self.expert):
+            raise ForesightError("`objective` imitate and `expert` AGENT go together: give both or neither")
+        if self.expert and (self.phases or self.is_on_host):
+            raise ForesightError("`objective` imitate is for runs on the device and without `phases`")
         _ = self.plan  # phases that are none are rejected here
 
     @property
@@ -164,10 +179,23 @@ class DeviceSettings:
     """which of them this one is, from 0; skipped, the cluster is asked"""
 
     def __post_init__(self) -> None:
+        check_ranges(self)
         if self.coordinator is None and (self.processes is not None or self.process_id is not None):
             raise ForesightError("`processes` and `process_id` go with `coordinator`, HOST:PORT, which is missing")
+        if self.coordinator is not None and not is_address(self.coordinator):
+            raise ForesightError(f"`coordinator` must be HOST:PORT or `auto`, not '{printable(self.coordinator, 100)}'")
+        if self.processes is not None and (self.process_id or 0) >= self.processes:
+            raise ForesightError(
+                f"`process_id` must be below `processes`, {self.processes}: they count from 0, not {self.process_id}"
+            )
         if self.coordinator is not None and self.devices:
             raise ForesightError("`devices` chooses among one machine's devices; with `coordinator` all are used")
+
+
+def is_address(coordinator: str) -> bool:
+    """Whether a text is HOST:PORT, or asks the cluster."""
+    host, _, port = coordinator.rpartition(":")
+    return coordinator == DETECT or (bool(host) and bool(re.fullmatch("[0-9]{1,5}", port)) and 0 < int(port) < 65_536)
 
 
 def from_json(record: type, values: Any, where: str = "config") -> Any:

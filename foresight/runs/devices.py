@@ -1,5 +1,6 @@
 """The devices of a run: one, all of a machine's, or those of several machines, with environments sharded over them."""
 
+import socket
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -10,9 +11,8 @@ from foresight.errors import ForesightError
 from foresight.learning.settings import LearnSettings
 from foresight.learning.sharding import ENVS
 from foresight.learning.update import TrainState
-from foresight.runs.config import DeviceSettings
-
-DETECT = "auto"
+from foresight.runs.config import DETECT, DeviceSettings
+from foresight.runs.peers import HEARTBEAT, peers
 
 
 def join_processes(settings: DeviceSettings) -> None:
@@ -20,14 +20,33 @@ def join_processes(settings: DeviceSettings) -> None:
     if settings.coordinator is None or jax.distributed.is_initialized():
         return
     address = None if settings.coordinator == DETECT else settings.coordinator
+    if address is not None:
+        check_host(address)
     try:
-        jax.distributed.initialize(address, settings.processes, settings.process_id)
+        jax.distributed.initialize(
+            address,
+            settings.processes,
+            settings.process_id,
+            heartbeat_timeout_seconds=HEARTBEAT,
+            shutdown_timeout_seconds=HEARTBEAT,
+        )
     except (ValueError, RuntimeError) as error:
         reported = "no cluster says who they are" if address is None else f"with {settings}"
         raise ForesightError(
             f"the processes of the run cannot meet, {reported} ({error}); give each `coordinator` HOST:PORT, "
             "`processes` and its own `process_id`, from 0"
         ) from error
+    peers.watch()
+
+
+def check_host(address: str) -> None:
+    """Reject an address whose host does not exist, which JAX would call again and again for minutes."""
+    host, _, port = address.rpartition(":")
+    try:
+        socket.getaddrinfo(host.strip("[]"), int(port), type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise ForesightError(f"`coordinator` {address}: the host cannot be found ({reason})") from error
 
 
 def env_mesh(settings: DeviceSettings, learn: LearnSettings) -> Mesh | None:

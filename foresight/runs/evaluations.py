@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from foresight.errors import ForesightError
-from foresight.runs.metrics import parse_records
+from foresight.runs.metrics import is_number, parse_records
 from foresight.storage.files import cannot, reading, write_all, write_whole
 
 FILE = "evaluations.jsonl"
@@ -39,7 +39,10 @@ def read_evaluations(folder: Path) -> list[Entry]:
         return []
     entries = {}
     for number, entry in enumerate(parse_records(reading(path), path), start=1):
-        if not isinstance(entry, dict) or not {"iteration", "trained_steps", "seed"} <= entry.keys():
+        if not isinstance(entry, dict) or not all(
+            isinstance(entry.get(name), int) and is_number(entry[name])
+            for name in ("iteration", "trained_steps", "seed")
+        ):
             raise ForesightError(f"{path}:{number}: not an evaluation: expected iteration, trained_steps and seed")
         entries[tuple(map(str, map(entry.get, SAME)))] = entry
     return sorted(entries.values(), key=lambda entry: (entry["trained_steps"], entry["seed"]))

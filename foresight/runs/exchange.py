@@ -52,8 +52,7 @@ def card_for(path: Path) -> Card:
         return card
     weights = load_weights(path)
     config = from_json(RunConfig, weights.config, f"{path}: config")
-    steps = weights.step * config.learn.steps_per_iteration
-    return Card(path.stem, config.domain, config.net.label, steps, "An agent without a model card.")
+    return Card(path.stem, config.domain, config.net.label, weights.steps, "An agent without a model card.")
 
 
 def export_folder(name: str, folder: Path) -> list[Path]:
@@ -62,7 +61,7 @@ def export_folder(name: str, folder: Path) -> list[Path]:
     card, weights = card_for(path), load_weights(path)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ForesightError(f"{folder} is there and not an empty folder: give another name, or remove it first")
-    config = {"model_type": "foresight", "step": weights.step, "run": weights.config, "card": card.as_json()}
+    config = {"model_type": "foresight", "steps": weights.steps, "run": weights.config, "card": card.as_json()}
     contents = {
         MODEL: path.read_bytes(),
         CONFIG: (json.dumps(config, indent=1) + "\n").encode(),
@@ -88,7 +87,10 @@ def import_folder(folder: Path, name: str | None = None) -> Path:
     if not isinstance(config, dict) or config.get("model_type") != "foresight":
         raise ForesightError(f"{config_file} is not of a foresight agent: expected model_type 'foresight'")
     weights = load_weights(model_file)
-    for what, there, here in (("run", config.get("run"), weights.config), ("step", config.get("step"), weights.step)):
+    for what, there, here in (
+        ("run", config.get("run"), weights.config),
+        ("steps", config.get("steps"), weights.steps),
+    ):
         if there != here:
             raise ForesightError(f"{config_file} and {model_file} differ in '{what}': they are not of one agent")
     card = card_of(config.get("card"), f"{config_file}: card")

@@ -23,7 +23,7 @@ from foresight.runs.config import RunConfig
 from foresight.runs.lock import Lock, own
 from foresight.runs.multihost import is_writer, wait_for_all
 from foresight.storage.arrays import parse_json
-from foresight.storage.files import discard_leftovers, make_folder, read_at_most, reading, write_whole
+from foresight.storage.files import discard_leftovers, kind_of_path, make_folder, read_at_most, reading, write_whole
 
 Say = Callable[[str], None]
 
@@ -52,8 +52,8 @@ class Run(NamedTuple):
 
 def read_run(place: Path) -> Run:
     """The run in a folder; a file is taken as its config.json."""
-    path = place if place.is_file() else place / "config.json"
-    if not path.exists():
+    path = place if kind_of_path(place) == "file" else place / "config.json"
+    if kind_of_path(path) == "nothing":
         raise ForesightError(f"{place} is not a run folder: it has no config.json")
     stored = parse_json(read_at_most(path, CONFIG_LIMIT))
     if stored is None:
@@ -70,8 +70,7 @@ def read_run(place: Path) -> Run:
 def what_changed(folder: Path, config: dict[str, Any]) -> str:
     """Which setting differs from those that the newest checkpoint was written with."""
     checkpoint, _ = newest_good(folder / "checkpoints", lambda checkpoint: None, (WEIGHTS,))
-    there = checkpoint.contents[WEIGHTS].metadata["config"] if checkpoint else config
-    different = difference(config, there)
+    different = difference(config, checkpoint.contents[WEIGHTS].metadata["config"]) if checkpoint else None
     if different is None:
         return "it does not match its digest"
     name, here, there = different

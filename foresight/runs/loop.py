@@ -15,8 +15,9 @@ from foresight.runs.checkpoints import Checkpoint, fill_state
 from foresight.runs.folder import Run, Say, find_checkpoint_together, open_together
 from foresight.runs.loggers import OpenLogger
 from foresight.runs.metrics import Record, records_per_row
-from foresight.runs.multihost import any_of_us, is_writer
+from foresight.runs.multihost import agreed, any_of_us, is_writer
 from foresight.runs.nan_guard import first_non_finite, first_non_finite_row
+from foresight.runs.peers import peers
 from foresight.runs.signals import Interrupts
 from foresight.runs.writer import RunWriter, SaveOptions, Score, check_room
 from foresight.storage.arrays import name_leaves
@@ -95,7 +96,11 @@ def train_loop(
     """
     folder, like = Path(folder), state_like or (lambda iterations: initial_state())
     trainer = Trainer(initial_state, like, call, iterations_done, weights, to_records, evaluate, kept_for)
-    with Interrupts(f"stopped; {how_to_resume(folder)}") as interrupts, open_together(folder, config, prepare) as run:
+    with (
+        peers.explained(how_to_resume(folder)),
+        Interrupts(f"stopped; {how_to_resume(folder)}", leave_at_once=jax.process_count() == 1) as interrupts,
+        open_together(folder, config, prepare) as run,
+    ):
         if is_writer():
             on_open(run)
         state, checkpoint = initial_or_resumed(run, trainer, say)
@@ -144,7 +149,8 @@ def keep_training(
         records = trainer.to_records(before, after, checked_metrics(before, after, metrics, writer))
         checked(state, writer)
         interrupts.nothing_to_save = False
-        stop = any_of_us(interrupts.caught is not None)
+        interrupts.caught = agreed(interrupts.caught)
+        stop = interrupts.caught is not None
         with interrupts.writing:
             writer.log(records)
         score, kept = None if stop else trainer.evaluate(state, after), trainer.kept_for(before, after)

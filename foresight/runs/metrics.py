@@ -1,14 +1,17 @@
 """`metrics.jsonl`: one line of JSON per record, every iteration exactly once."""
 
 import json
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from foresight.errors import ForesightError
+from foresight.errors import ForesightError, printable
 from foresight.storage.files import reading
+
+LARGEST = 2**63  # of whole numbers
 
 Record = dict[str, Any]
 
@@ -32,12 +35,39 @@ def parse_records(content: bytes, source: Any) -> Iterator[Record]:
     """The records of a metrics file; a last line without its end is still being written and not counted."""
     for number, line in enumerate(content.split(b"\n")[:-1], start=1):
         try:
-            yield json.loads(line)
+            yield json.loads(line, parse_constant=not_json)
         except (ValueError, RecursionError) as error:
             raise ForesightError(f"{source}:{number}: not a line of JSON") from error
+
+
+def not_json(name: str) -> None:
+    """Reject NaN and infinity, which Python reads and JSON does not have."""
+    raise ValueError(name)
 
 
 def read_metrics(folder: Path) -> list[Record]:
     """All records of a run, also while it goes on."""
     path = folder / "metrics.jsonl"
-    return list(parse_records(reading(path), path))
+    return checked_records(reading(path), path)
+
+
+def checked_records(content: bytes, source: Any) -> list[Record]:
+    """The records of a metrics file, if all of them are records: numbers by name, or a list of one for each seed."""
+    records = []
+    for number, record in enumerate(parse_records(content, source), start=1):
+        if not isinstance(record, dict):
+            raise ForesightError(f"{source}:{number}: not a record; expected numbers by name")
+        for name, value in record.items():
+            if not all(map(is_number, value if isinstance(value, list) and value else [value])):
+                raise ForesightError(
+                    f"{source}:{number}: '{printable(name, 40)}' is not a number, nor one for each seed"
+                )
+        records.append(record)
+    return records
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a number that can be computed with; None stands for one that there is not."""
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return value is None or (isinstance(value, int) and abs(value) < LARGEST)

@@ -20,6 +20,13 @@ def any_of_us(flag: bool) -> bool:
     return bool(np.any(multihost_utils.process_allgather(np.array(flag))))
 
 
+def agreed(signal: int | None) -> int | None:
+    """The signal that one of the processes has caught, in all of them."""
+    if jax.process_count() == 1:
+        return signal
+    return int(np.max(multihost_utils.process_allgather(np.array(signal or 0)))) or None
+
+
 def wait_for_all(moment: str) -> None:
     """Go on when every process has come here."""
     if jax.process_count() > 1:

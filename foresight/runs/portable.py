@@ -33,12 +33,13 @@ from foresight.runs.config import RunConfig, from_json
 from foresight.runs.evaluations import FILE as EVALUATIONS
 from foresight.runs.folder import Run, check_belongs, check_metrics, format_run, read_run
 from foresight.runs.program import program
-from foresight.runs.weights import read_lone_file
 from foresight.storage.arrays import Arrays, Container, encode, fill, key_kinds
 from foresight.storage.files import discard, make_folder, reading, rename, temporary_name, write_whole
+from foresight.storage.headers import read_arrays
 
 ACTING = "acting/"  # what is left out: names of a state's arrays that begin so
 TEXTS = ("metrics.jsonl", EVALUATIONS)
+COPIES = 4  # of the weights in such a file: themselves, two moments of each, and room for packed records
 TEXT_LIMIT = 2**30  # bytes of records, unpacked
 
 
@@ -91,7 +92,7 @@ def read_portable(path: Path) -> tuple[Container, RunConfig]:
     """A run in a file, and its settings."""
     if not path.is_file():
         raise ForesightError(f"{path} is not a file; expected one that `foresight export` wrote")
-    container = read_lone_file(path)
+    container = read_arrays(path, COPIES)
     about = container.metadata
     wanted = {
         "portable": int,

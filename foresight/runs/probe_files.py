@@ -6,9 +6,9 @@ from typing import Any
 from foresight.errors import ForesightError
 from foresight.insight.probes import Probe, from_arrays, to_arrays
 from foresight.runs.agents import SHIPPED, SUFFIX
-from foresight.runs.weights import read_lone_file
 from foresight.storage.arrays import encode
 from foresight.storage.files import write_whole
+from foresight.storage.headers import read_arrays
 
 PROBES = SHIPPED / "probes"  # those of the shipped agents, by the agent's name
 
@@ -21,7 +21,7 @@ def write_probes(path: Path, probes: list[Probe], about: dict[str, Any]) -> None
 
 def read_probes(path: Path) -> list[Probe]:
     """The probes of a file."""
-    container = read_lone_file(path)
+    container = read_arrays(path)
     return from_arrays(container.arrays, container.metadata, path)
 
 

@@ -1,6 +1,7 @@
 """What is compiled of a run: its first state, and the iterations of a call."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -10,11 +11,14 @@ from jax.sharding import Mesh
 
 from foresight.envs.env import Env
 from foresight.learning.update import Metrics, TrainState, init_training, train
+from foresight.nets.net import Net
 from foresight.runs.build import build_net
 from foresight.runs.config import RunConfig
 from foresight.runs.devices import placement, within
+from foresight.runs.experts import expert_of
 from foresight.runs.phases import Phase
 
+Given = tuple[Env, Net | None]  # what is played, and the expert that is imitated, if there is one
 TrainCall = Callable[[TrainState], tuple[TrainState, Metrics]]
 
 
@@ -32,14 +36,17 @@ class Program(NamedTuple):
 
 def program(config: RunConfig, env: Env, mesh: Mesh | None = None, phase: Phase | None = None) -> Program:
     """What trains the agents of `config` in `env`, in its first phase or another, on one device or those of `mesh`."""
-    settings = (phase or config.plan[0]).settings
+    settings, expert = (phase or config.plan[0]).settings, expert_of(config, env)
+    if expert is not None:
+        settings = replace(settings, loss="imitation")
 
     def begin(seed: jax.Array) -> TrainState:
         net_key, train_key = jax.random.split(jax.random.key(seed))
-        return init_training(env, build_net(config, env, net_key), settings, train_key)
+        return init_training(env, build_net(config, env, net_key), settings, train_key, expert)
 
-    def iterations(env: Env, state: TrainState) -> tuple[TrainState, Metrics]:
-        return train(env, settings, state, config.iterations_per_call)
+    def iterations(given: Given, state: TrainState) -> tuple[TrainState, Metrics]:
+        env, expert = given
+        return train(env, settings, state, config.iterations_per_call, expert)
 
     seeds = config.seed
     if config.seeds > 1:
@@ -48,25 +55,28 @@ def program(config: RunConfig, env: Env, mesh: Mesh | None = None, phase: Phase 
     shape = partial(jax.eval_shape, begin, seeds)
     if mesh is None:
         begin, iterations = jax.jit(begin), jax.jit(iterations, donate_argnums=1)
-        return Program(shape, partial(begin, seeds), partial(iterations, env), partial(compiled_for, env, iterations))
+        given = env, expert
+        return Program(
+            shape, partial(begin, seeds), partial(iterations, given), partial(compiled_for, given, iterations)
+        )
     everywhere, state = placement(mesh, shape(), config.seeds)
     begin = jax.jit(begin, out_shardings=state)
     iterations = jax.jit(
         iterations, donate_argnums=1, in_shardings=(everywhere, state), out_shardings=(state, everywhere)
     )
-    env = jax.device_put(env, everywhere)
-    compile_call = within(mesh, partial(compiled_for, env, iterations))
+    given = jax.device_put((env, expert), everywhere)
+    compile_call = within(mesh, partial(compiled_for, given, iterations))
     return Program(
         shape,
         partial(within(mesh, begin), seeds),
-        partial(within(mesh, iterations), env),
+        partial(within(mesh, iterations), given),
         lambda state: within(mesh, compile_call(state)),
     )
 
 
-def compiled_for(env: Env, iterations: Any, state: TrainState) -> TrainCall:
+def compiled_for(given: Given, iterations: Any, state: TrainState) -> TrainCall:
     """The iterations of a call, compiled for states like this one."""
-    return partial(iterations.lower(env, state).compile(), env)
+    return partial(iterations.lower(given, state).compile(), given)
 
 
 def iterations_done(state: TrainState) -> int:

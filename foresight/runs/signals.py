@@ -17,12 +17,18 @@ class Interrupts:
     in the middle of a long compilation. It leaves the way a crash would, which the run folder is built to survive.
     """
 
-    def __init__(self, sentence: str):
-        """`sentence` is what to tell a person when leaving at once."""
+    def __init__(self, sentence: str, leave_at_once: bool = True):
+        """`sentence` is what to tell a person when leaving at once.
+
+        Without `leave_at_once` the first signal waits for the loop even while there is nothing to save: several
+        processes stop together.
+        """
         self.sentence = sentence
         self.caught: int | None = None  # the first signal
         self.writing = threading.Lock()  # held while files change; leaving at once waits for it
-        self.nothing_to_save = True  # the disk holds all that was done, so even the first signal may leave at once
+        self.nothing_to_save = (
+            leave_at_once  # the disk holds all that was done, so even the first signal may leave at once
+        )
 
     def __enter__(self) -> "Interrupts":
         self.active = threading.current_thread() is threading.main_thread()  # only it may set handlers

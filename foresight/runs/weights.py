@@ -21,8 +21,9 @@ from foresight.runs.checkpoints import (
 )
 from foresight.runs.folder import check_belongs, read_run
 from foresight.runs.nan_guard import first_non_finite_array
-from foresight.storage.arrays import HEADER_LIMIT, Arrays, Container, decode
-from foresight.storage.files import cannot
+from foresight.storage.arrays import Arrays, Container
+from foresight.storage.files import kind_of_path
+from foresight.storage.headers import read_arrays
 
 
 class Weights(NamedTuple):
@@ -41,13 +42,13 @@ def load_weights(
     say: Callable[[str], None] = lambda text: print(f"foresight: {text}", file=sys.stderr),
 ) -> Weights:
     """Weights and config of a run folder (its newest checkpoint, or its `best`), a checkpoint folder or a file."""
-    path = Path(path)
-    if not path.exists():
+    kind, path = kind_of_path(path), Path(path)
+    if kind == "nothing":
         raise ForesightError(f"{path} does not exist: give a run folder, a checkpoint folder or a .safetensors file")
-    if best and (path.is_file() or (path / MANIFEST).exists()):
+    if best and (kind == "file" or (path / MANIFEST).exists()):
         raise ForesightError(f"`best` is for a run folder, which keeps several checkpoints; {path} is one agent")
-    if path.is_file():
-        return as_weights(read_lone_file(path), path)
+    if kind == "file":
+        return as_weights(read_arrays(path), path)
     checkpoint = read_checkpoint(path, (WEIGHTS,)) if (path / MANIFEST).exists() else find_in_run(path, best, say)
     return as_weights(checkpoint.contents[WEIGHTS], checkpoint.folder)
 
@@ -93,16 +94,3 @@ def find_in_run(folder: Path, best: bool, say: Callable[[str], None]) -> Checkpo
         if rejected:
             raise ForesightError(f"{folder} has no good checkpoint: {'; '.join(map(str, rejected))}")
     raise ForesightError(f"{folder} has no checkpoint yet")
-
-
-def read_lone_file(path: Path) -> Container:
-    """The arrays of one safetensors file; a header too long to be ours is rejected before the rest is read."""
-    try:
-        with open(path, "rb") as file:
-            start = file.read(8)
-            if len(start) < 8 or int.from_bytes(start, "little") > HEADER_LIMIT:
-                raise ForesightError(f"{path} is not a safetensors file: its header would not be one of ours")
-            file.seek(0)
-            return decode(file.read(), path)
-    except OSError as error:
-        raise cannot("read", path, error) from error

@@ -146,8 +146,14 @@ def decode_array(view: Mapping[str, Any]) -> np.ndarray:
 
 def decode_metadata(content: bytes) -> dict[str, Any]:
     """Our metadata in safetensors bytes that were already found well formed; empty if there is none."""
-    header = parse_json(content[8 : 8 + int.from_bytes(content[:8], "little")])
-    metadata = parse_json(header.get("__metadata__", {}).get("foresight", "{}"))
+    return metadata_of(parse_json(content[8 : 8 + int.from_bytes(content[:8], "little")]))
+
+
+def metadata_of(header: dict[str, Any]) -> dict[str, Any]:
+    """Our metadata in a header; empty if there is none."""
+    texts = header.get("__metadata__")
+    text = texts.get("foresight") if isinstance(texts, dict) else None
+    metadata = parse_json(text) if isinstance(text, str) else None
     return metadata if isinstance(metadata, dict) and isinstance(metadata.get("digests"), dict) else {}
 
 

@@ -218,7 +218,8 @@ def kind_of_path(path: str | Path, verb: str = "read") -> Literal["file", "folde
 
 
 def reading(path: Path, read: Callable[[Path], bytes] = Path.read_bytes) -> bytes:
-    """The bytes of `path`, or an error that names it."""
+    """The bytes of `path`, or an error that names it; a pipe is not waited for."""
+    kind_of_path(path)
     try:
         return read(path)
     except OSError as error:

@@ -28,5 +28,5 @@ def test_the_comparison_prints_a_table_and_draws_a_picture(tmp_path, monkeypatch
 
 def test_without_matplotlib_the_extra_is_named(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(MissingExtra, match=r"foresight\[plots\]"):
+    with pytest.raises(MissingExtra, match=r"foresight-drc\[plots\]"):
         plot_level_statistics({"test": measure(open_set("builtin/test"))}, tmp_path / "none.png")

@@ -35,7 +35,7 @@ def test_a_picture_is_drawn_from_the_rows_of_searches(tmp_path, monkeypatch, cap
 def test_other_files_are_rejected(tmp_path, monkeypatch):
     for content in ("", "hello\n", '{"outcome": "solved"}\n', "[1]\n", "3\n"):
         (tmp_path / "a.jsonl").write_text(content)
-        with pytest.raises(ForesightError, match="expected rows that `foresight solve --out` wrote"):
+        with pytest.raises(ForesightError, match="expected rows that `foresight solve` wrote"):
             run(monkeypatch, f"search={tmp_path / 'a.jsonl'}", "--picture", tmp_path / "curves.png")
     with pytest.raises(ForesightError, match="expected NAME=FILE"):
         run(monkeypatch, "a.jsonl", "--picture", tmp_path / "curves.png")

@@ -44,7 +44,7 @@ def test_every_shipped_agent_has_a_card_that_agrees_with_its_file(name):
     card, weights = read_card(path), load_weights(path)
     config = config_of(weights)
     assert (card.name, card.domain, card.network) == (name, config.domain, config.net.label)
-    assert card.steps == weights.step * config.learn.steps_per_iteration
+    assert card.steps == weights.steps
     assert card.scores
     assert all(score.ci95[0] <= score.solved_percent <= score.ci95[1] for score in card.scores)
     assert all(name in score.command for score in card.scores)
@@ -92,7 +92,7 @@ def test_an_agent_goes_out_and_comes_back_under_another_name(tmp_path, capsys, c
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
-        (lambda config: config | {"step": 1}, "differ in 'step'"),
+        (lambda config: config | {"steps": 1}, "differ in 'steps'"),
         (lambda config: config | {"run": config["run"] | {"seed": 7}}, "differ in 'run'"),
         (lambda config: config | {"model_type": "bert"}, "is not of a foresight agent"),
         (lambda config: config | {"card": {"name": 3}}, "is not a model card"),

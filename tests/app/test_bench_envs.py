@@ -1,5 +1,6 @@
 import json
 
+import jax
 import pytest
 
 from foresight.app import bench_envs
@@ -29,7 +30,10 @@ def run(*arguments):
 
 def test_json_is_one_document_with_a_row_for_each_measurement(capsys):
     assert not run("--json")
-    rows = json.loads(capsys.readouterr().out)["rows"]
+    document = json.loads(capsys.readouterr().out)
+    assert document["jax"] == jax.__version__
+    assert document["device"]
+    rows = document["rows"]
     assert rows[0] == {
         "implementation": "foresight",
         "domain": "sokoban",

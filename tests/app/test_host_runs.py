@@ -130,7 +130,7 @@ def test_watching_tells_how_the_episode_went(finished, capsys):
 def test_an_unknown_network_is_refused_before_anything_is_written(finished, tmp_path, capsys):
     _, words = finished
     assert status_of([*words[:-1], str(tmp_path / "run"), "--net", "resnett"]) == 2
-    assert "there is no network 'resnett'; did you mean 'resnet'? there are: drc, lstm" in capsys.readouterr().err
+    assert "there is no network 'resnett' (did you mean 'resnet'?); there are: drc, lstm" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
 
 

@@ -54,7 +54,7 @@ def evaluate_while_it_trains(folder: Path, capsys, times: int, checkpoints: int)
             output = capsys.readouterr()
             (entry,) = json.loads(output.out)
             assert entry["levels"] == 2
-            assert output.err == "", "no checkpoint was found damaged"
+            assert "damaged" not in output.err
             seen.append(entry["trained_steps"])
     assert seen == sorted(seen)
     assert len(iterations_in(folder / "checkpoints")) <= 2, "the newest and the best"

@@ -25,7 +25,7 @@ def agent(tmp_path_factory):
     config = RunConfig(
         env=EnvSettings(levels=levels, env=("view=planes",)), net=NetSettings(**SETTINGS, net_set=("hidden=8",))
     )
-    export_agent(Agent(net, env, config, 0, 1, folder), folder / "small.safetensors")
+    export_agent(Agent(net, env, config, 0, 1, 20, folder), folder / "small.safetensors")
     return str(folder / "small.safetensors"), levels
 
 

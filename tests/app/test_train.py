@@ -79,6 +79,12 @@ def test_a_flag_is_found_in_both_spellings_and_the_last_one_counts():
         (["--keep", "0"], "--keep must be at least 1"),
         (["--save-every", "0"], "--save-every"),
         (["--processes", "2"], "--processes and --process-id go with --coordinator"),
+        (["--coordinator", "here", "--processes", "2"], "--coordinator must be HOST:PORT or `auto`, not 'here'"),
+        (["--coordinator", "here:x", "--processes", "2"], "--coordinator must be HOST:PORT or `auto`, not 'here:x'"),
+        (
+            ["--coordinator", "a:1", "--processes", "2", "--process-id", "2"],
+            "--process-id must be below --processes, 2",
+        ),
         (["--steps", "5", "gridworld"], "give the domain first"),
         (["gridworld", "--levels", "builtin/test"], "gridworld makes its own levels"),
     ],

@@ -59,7 +59,9 @@ def pacer_plays(monkeypatch):
         def load_agents(model, levels):
             assert (model, levels) == ("pacer", "drawn")
             config = RunConfig(env=EnvSettings(max_episode_steps=max_episode_steps))
-            return [Agent(Pacer(jnp.zeros(1)), make("sokoban", levels=level_set(*boards)), config, 0, 0, Path(model))]
+            return [
+                Agent(Pacer(jnp.zeros(1)), make("sokoban", levels=level_set(*boards)), config, 0, 0, 0, Path(model))
+            ]
 
         monkeypatch.setattr("foresight.runs.agents.load_agents", load_agents)
 
@@ -103,7 +105,7 @@ def test_the_agent_may_think_first_and_has_a_step_cap(pacer_plays, capsys):
     assert capsys.readouterr().out.startswith("level 0: not solved in 3 steps")
 
 
-def test_the_usual_cap_is_that_of_evaluation(pacer_plays, capsys):
+def test_the_default_cap_is_that_of_evaluation(pacer_plays, capsys):
     pacer_plays(UNSOLVABLE, max_episode_steps=(10, 30))
     watch()
     assert capsys.readouterr().out.startswith("level 0: not solved in 120 steps")
@@ -125,7 +127,7 @@ def test_the_animation_of_a_game_of_chance_shows_the_game_that_was_played(tmp_pa
     config = RunConfig(domain="minipacman")
     monkeypatch.setattr(
         "foresight.runs.agents.load_agents",
-        lambda model, levels: [Agent(net, env, config, 0, 0, Path(model))],
+        lambda model, levels: [Agent(net, env, config, 0, 0, 0, Path(model))],
     )
     main(["witness", "--index", "2", "--max-steps", "9", "--gif", str(tmp_path / "a.gif")])
     jax.effects_barrier()

@@ -1,16 +1,14 @@
 import math
 
-import jax
-import numpy as np
 import pytest
 
 from foresight.bench import envs as bench_envs
-from foresight.bench.envs import Measurement, document, measure, measure_all
-from foresight.bench.peers import CAP, PlainSokoban, measure_python
+from foresight.bench.envs import measure, measure_all
+from foresight.bench.peers import CAP, peers
 from foresight.envs import make
 from foresight.errors import ForesightError
 from foresight.levels import open_set
-from tests.envs.reference_sokoban import Game
+from foresight.levels.solution import Game
 
 LEVELS = "builtin/mini-train"
 
@@ -38,13 +36,6 @@ def test_pictures_that_would_fill_the_memory_are_not_painted(monkeypatch):
     assert [row.work for row in measure_all(("boxworld",), (4,), LEVELS)] == ["rules", "observe"]
 
 
-def test_the_document_names_the_device_and_the_version():
-    written = document([Measurement("foresight", "sokoban", "rules", 4, 1.5)])
-    assert written["jax"] == jax.__version__
-    assert written["device"]
-    assert written["rows"][0]["steps_per_second"] == 1.5
-
-
 def test_an_unknown_domain_or_a_senseless_batch_is_refused():
     with pytest.raises(ForesightError, match="there is no domain 'chess'"):
         next(measure_all(("chess",)))
@@ -58,19 +49,21 @@ def test_seconds_that_say_no_time_are_refused(seconds):
         next(measure_all(("sokoban",), (1,), seconds=seconds))
 
 
-def test_the_plain_python_version_plays_by_the_rules():
-    rng = np.random.default_rng(0)
-    plain = PlainSokoban(open_set(LEVELS), rng)
-    shape = (open_set(LEVELS).height, open_set(LEVELS).width)
-    game, steps = Game(np.array(plain.cells, np.uint8).reshape(shape)), 0
-    for action in rng.integers(0, 5, 3_000).tolist():
-        expected, solved, _ = game.step(action)
-        assert plain.step(action) == (pytest.approx(expected, abs=1e-6), solved)
-        steps += 1
-        if solved or steps == CAP:
-            game, steps = Game(np.array(plain.cells, np.uint8).reshape(shape)), 0
-        assert np.array_equal(game.observation().ravel(), plain.cells)
+def test_plain_python_plays_the_steps_that_are_counted(monkeypatch):
+    moves, move = [], Game.move
+    monkeypatch.setattr(Game, "move", lambda self, action: moves.append(action) or move(self, action))
+    name, steps, play = next(peers(open_set(LEVELS), 2))
+    play()
+    assert (name, steps) == ("python", 2 * CAP)
+    assert len(moves) == steps
+    assert set(moves) == set(range(5))
 
 
-def test_plain_python_is_timed():
-    assert measure_python(open_set(LEVELS), 2, 0.01) > 0
+def test_plain_python_leaves_the_levels_it_begins_with_as_they_were(monkeypatch):
+    made, init = [], Game.__init__
+    monkeypatch.setattr(Game, "__init__", lambda self, cells: made.append((self, cells)) or init(self, cells))
+    _, _, play = next(peers(open_set(LEVELS), 2))
+    for _ in range(3):
+        play()
+    assert made
+    assert all(game.boxes == Game(cells).boxes for game, cells in list(made))

@@ -5,8 +5,7 @@ import json
 
 import pytest
 
-from foresight.app import bench_profile as command
-from foresight.bench.profile import (
+from foresight.analysis.device_trace import (
     Work,
     busy_time,
     device_work,
@@ -15,6 +14,7 @@ from foresight.bench.profile import (
     read_trace,
     summary,
 )
+from foresight.app import bench_profile as command
 from foresight.errors import ForesightError
 from foresight.runs.config import EnvSettings, RunConfig
 from tests.app.small_runs import status_of, use_linear_networks, write_levels
@@ -108,7 +108,7 @@ def test_kernels_are_sorted_by_name(name, kind):
 
 
 def test_the_summary_is_per_update_with_the_largest_first():
-    output = summary(device_work(ON_GPU), updates=2)
+    output = summary(device_work(ON_GPU), gradient_steps=2)
     assert output["span_ms_per_gradient_step"] == 0.05
     assert output["idle_percent"] == 20.0  # 140..150 and 170..180 of 100..200
     assert output["count_per_gradient_step"] == 2

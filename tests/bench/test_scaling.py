@@ -6,13 +6,12 @@ from dataclasses import asdict, replace
 import jax
 import pytest
 
+from foresight.analysis.scaling import lines_of, plot_scaling, together
 from foresight.app import bench_scaling as command
-from foresight.bench import scaling as bench_scaling
-from foresight.bench.figures import plot_scaling
-from foresight.bench.scaling import Case, inputs_of, measure, usual_sweep
-from foresight.bench.sizes import QUANTITIES, Size, Sweep, lines_of, together
+from foresight.bench.scaling import QUANTITIES, GradientStep, Size, Sweep, default_sweep, measure
 from foresight.errors import ForesightError
 from tests.app.small_runs import status_of
+from tests.bench.pretence import Pretence
 
 BASE = Size(minibatch=2, unroll=2, depth=1, ticks=1, board=4, seeds=1)
 VALUES = {name: (getattr(BASE, name),) for name in QUANTITIES} | {"minibatch": (1, 2), "seeds": (1, 2)}
@@ -20,44 +19,49 @@ SMALL = Sweep(BASE, VALUES, features=2)
 
 
 def row(path="xla", rate=1000, **changed):
-    size = asdict(replace(BASE, **changed))
+    size = asdict(replace(BASE, path=path, **changed))
     measured = {"frames_per_second": rate, "ms": 1.5, "spread_percent": 4.0, "memory_mb": 7.0, "timings": 2}
-    return {"path": path, **size, **measured}
+    return {**size, **measured}
+
+
+def named(**changed):
+    return str(replace(BASE, path="xla", **changed))
 
 
 def document(*rows, device="a chip"):
-    return {"device": device, "dtype": "bfloat16", "base": asdict(BASE), "rows": list(rows), "left_out": []}
+    return {"device": device, "dtype": "bfloat16", "base": SMALL.around(), "rows": list(rows), "left_out": []}
 
 
 def test_one_quantity_differs_from_the_base_and_no_size_is_measured_twice():
-    groups, base = usual_sweep().groups(), usual_sweep().base
+    groups, base = default_sweep().groups([""]), default_sweep().base
     sizes = [size for group in groups.values() for size in group]
     differing = [sum(getattr(size, name) != getattr(base, name) for name in QUANTITIES) for size in sizes]
     assert differing == [0] + [1] * (len(sizes) - 1)
     assert len(set(sizes)) == len(sizes)
-    assert {size.board for size in [base, *groups["board"]]} == set(usual_sweep().values["board"])
-    assert list(usual_sweep().groups(["board"])) == ["base", "board"]
+    assert {size.board for size in [base, *groups["board"]]} == set(default_sweep().values["board"])
+    assert list(default_sweep().groups(["xla"], ["board"])) == ["base", "board"]
 
 
 def test_an_unknown_quantity_is_refused_with_those_that_exist():
     with pytest.raises(ForesightError, match="no quantity 'width' to vary; there are: minibatch, unroll"):
-        SMALL.groups(["width"])
+        SMALL.groups(["xla"], ["width"])
 
 
 def test_networks_and_trajectories_have_the_size_asked_for():
-    net, played = inputs_of(Case("xla", Size(5, 7, 2, 4, 6, 3)), 2, "float32")
+    step = GradientStep(2, "float32")
+    _, net, played = step.inputs(Size("xla", 5, 7, 2, 4, 6, 3))
     assert len(net.stack.modules) == 2
     assert net.stack.ticks == 4
     assert played.observations.shape == (3, 5, 8, 6, 6)
     assert played.memory.cell.shape == (3, 5, 2, 6, 6, 2)
-    single, _ = inputs_of(Case("xla", replace(BASE, seeds=1)), 2, "float32")
+    _, single, _ = step.inputs(replace(BASE, path="xla", seeds=1))
     assert single.head_weights()[0].ndim == net.head_weights()[0].ndim - 1
 
 
 def test_the_base_is_known_first_and_every_round_of_timings_gives_a_result():
     said = []
     documents = list(measure(SMALL, ["cuda", "xla"], ["minibatch", "seeds"], repeats=2, say=said.append))
-    assert [len(known["rows"]) for known in documents] == [1, 1, 2, 2, 3, 3, 3]
+    assert [len(known["rows"]) for known in documents] == [1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3]
     last = documents[-1]
     assert [(known["path"], known["minibatch"], known["seeds"]) for known in last["rows"]] == [
         ("xla", 2, 1),
@@ -71,20 +75,13 @@ def test_the_base_is_known_first_and_every_round_of_timings_gives_a_result():
         assert known["memory_mb"] > 0
     assert [known["path"] for known in last["left_out"]] == ["cuda"] * 3
     assert "cannot run" in last["left_out"][0]["why"]
-    assert any("seeds 2: skipped" in sentence for sentence in said)
+    assert any("seeds=2: skipped" in sentence for sentence in said)
 
 
 @pytest.fixture
 def pretended(monkeypatch):
     """Cases that run in no time; which were begun is kept, group by group."""
-    begun = []
-
-    def begin(cases, features, dtype, left_out, say):
-        begun.append([(case.path, case.size.minibatch, case.size.seeds) for case in cases])
-        return [bench_scaling.Measured(case, lambda: None, 0) for case in cases]
-
-    monkeypatch.setattr(bench_scaling, "begin", begin)
-    return begun
+    return Pretence(monkeypatch, GradientStep)
 
 
 def test_what_an_earlier_result_has_often_enough_is_not_measured_again(pretended):
@@ -92,8 +89,8 @@ def test_what_an_earlier_result_has_often_enough_is_not_measured_again(pretended
     earlier["left_out"] = [{**row(minibatch=1), "why": "was too large"}]
     said = []
     *_, known = measure(SMALL, ["xla"], repeats=2, say=said.append, earlier=earlier)
-    assert pretended == [[("xla", 1, 1)], [("xla", 2, 2)]]
-    assert "base: 1 of 1 sizes are known already" in said
+    assert pretended.compiled == [[named(minibatch=1)], [named(seeds=2)]]
+    assert f"known already: {named()}" in said
     assert [(one["depth"], one["seeds"], one["minibatch"], one["timings"]) for one in known["rows"]] == [
         (1, 1, 2, 2),
         (9, 1, 2, 2),
@@ -105,33 +102,27 @@ def test_what_an_earlier_result_has_often_enough_is_not_measured_again(pretended
 
 
 def test_the_command_cut_short_goes_on_from_its_file(pretended, monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr(command, "usual_sweep", lambda: SMALL)
-    timed, out = bench_scaling.Measured.time, tmp_path / "r.json"
-
-    def cut(self):
-        if len(pretended) == 2:
-            raise KeyboardInterrupt
-        timed(self)
-
-    monkeypatch.setattr(bench_scaling.Measured, "time", cut)
+    monkeypatch.setattr(command, "default_sweep", lambda: SMALL)
+    out = tmp_path / "r.json"
+    pretended.cut_after = 2
     words = ["bench", "scaling", "--quantities", "minibatch", "--repeats", "2", "--out", str(out), "--json"]
     assert status_of(words) == 130
     assert [one["timings"] for one in json.loads(out.read_text())["rows"]] == [2]
-    monkeypatch.setattr(bench_scaling.Measured, "time", timed)
-    pretended.clear()
+    pretended.cut_after = None
+    pretended.compiled.clear()
     capsys.readouterr()
     assert status_of(words) == 0
-    assert pretended == [[("xla", 1, 1)]]
+    assert pretended.compiled == [[named(minibatch=1)]]
     output = capsys.readouterr()
     assert len(json.loads(output.out)["rows"]) == 2
     assert json.loads(output.out) == json.loads(out.read_text())
 
 
 def test_a_result_around_another_base_is_not_gone_on_with(pretended, monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr(command, "usual_sweep", lambda: SMALL)
+    monkeypatch.setattr(command, "default_sweep", lambda: SMALL)
     out = tmp_path / "r.json"
     *_, known = measure(SMALL, ["xla"], ["ticks"], repeats=1)
-    out.write_text(json.dumps(known | {"base": asdict(replace(BASE, depth=5))}))
+    out.write_text(json.dumps(known | {"base": known["base"] | {"depth": 5}}))
     assert status_of(["bench", "scaling", "--out", str(out)]) == 2
     assert "around another size or precision" in capsys.readouterr().err
 
@@ -176,7 +167,7 @@ def test_the_picture_has_a_panel_for_each_quantity_that_varies_and_a_line_for_ea
 
 @pytest.fixture
 def one_size(monkeypatch):
-    monkeypatch.setattr(command, "usual_sweep", lambda: SMALL)
+    monkeypatch.setattr(command, "default_sweep", lambda: SMALL)
 
 
 def test_the_command_measures_writes_and_draws(tmp_path, capsys, one_size):
@@ -191,7 +182,7 @@ def test_the_command_measures_writes_and_draws(tmp_path, capsys, one_size):
 
 
 def test_records_are_shown_without_measuring(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(bench_scaling, "measure", None)
+    monkeypatch.setattr(command, "measure", None)
     for name, known in (("a.json", document(row(rate=7654))), ("b.json", document(row(ticks=3)))):
         (tmp_path / name).write_text(json.dumps(known))
     assert status_of(["bench", "scaling", "--records", str(tmp_path / "a.json"), str(tmp_path / "b.json")]) == 0

@@ -1,26 +1,21 @@
 """The bench of the whole training loop, with a linear network on drawn levels."""
 
-import itertools
 import json
 from functools import partial
 
 import pytest
 
 from foresight.app import bench_train as command
+from foresight.app.bench_train import cases_of, parse_case
 from foresight.bench import train as bench_train
-from foresight.bench.train import (
-    Case,
-    Running,
-    cases_of,
-    measure,
-    operations_per_frame,
-    parse_case,
-    usual_cases,
-)
+from foresight.bench.stages import OPERATIONS_PER_FRAME
+from foresight.bench.timing import Timing
+from foresight.bench.train import Case, Training, default_cases, measure
 from foresight.errors import ForesightError
 from foresight.runs.config import EnvSettings, RunConfig
 from foresight.runs.presets import default
 from tests.app.small_runs import status_of, use_linear_networks, write_levels
+from tests.bench.pretence import Pretence
 
 ISSUE = ("path", "levels", "minibatch", "unroll", "seeds", "frames_per_second", "ms_per_gradient_step", "device")
 
@@ -37,10 +32,10 @@ def test_what_is_no_case_is_refused(text):
         parse_case(text)
 
 
-def test_the_usual_cases_of_a_gpu_have_both_cores_at_every_size(monkeypatch):
+def test_the_default_cases_of_a_gpu_have_both_cores_at_every_size(monkeypatch):
     monkeypatch.setattr(bench_train.jax, "default_backend", lambda: "gpu")
     for backend in ("cuda", "xla"):
-        sizes = {(case.minibatch, case.unroll, case.seeds) for case in usual_cases() if case.path == backend}
+        sizes = {(case.minibatch, case.unroll, case.seeds) for case in default_cases() if case.path == backend}
         assert sizes == {(32, 20, 1), (32, 20, 3), (32, 20, 5), (512, 20, 1), (1024, 20, 1)}
 
 
@@ -68,7 +63,7 @@ def test_networks_without_a_core_of_their_own_are_measured_on_the_plain_path():
     ]
     with pytest.raises(ForesightError, match="only drc has a CUDA core"):
         cases_of(["vin"], sizes[:1])
-    with pytest.raises(ForesightError, match="--net wine: no network is called 'wine'; there are: drc, lstm"):
+    with pytest.raises(ForesightError, match="network wine: no network is called 'wine'; there are: drc, lstm"):
         cases_of(["wine"], sizes)
 
 
@@ -87,8 +82,8 @@ def test_rows_of_two_networks_are_kept_apart(tmp_path, capsys, pretended):
 
 def test_a_row_counts_frames_updates_and_arithmetic():
     """Two iterations of 8 levels x 5 steps by 3 seeds are 240 frames and 4 iterations, in a median of half a second."""
-    running = Running(Case("xla", 8, 4, 5, 3), 2, None, None, 3 * 2**20, (0.5, 0.4, 0.6))
-    row = running.row(rate=480 * operations_per_frame())
+    training = Training(RunConfig(), env=None, frames=80, matmul_rate=480 * OPERATIONS_PER_FRAME)
+    row = training.row(Case("xla", 8, 4, 5, 3), Timing((0.5, 0.4, 0.6)), 3 * 2**20)
     assert row["frames_per_second"] == 480
     assert row["ms_per_gradient_step"] == 125
     assert row["spread_percent"] == 40
@@ -122,70 +117,57 @@ def test_the_command_writes_every_round_and_reports(tmp_path, capsys, small, mon
     assert "used at most 2,000 MB" in command.format_report(document | {"memory_mb": 2000})
 
 
-def test_cases_take_turns_and_those_that_cannot_run_are_left_out(small, monkeypatch):
-    turns = []
+@pytest.fixture
+def pretended(monkeypatch, small):
+    """Cases and stages that take no time; those that were begun are kept."""
+    pretence = Pretence(monkeypatch, Training)
+    pretence.stages = []
 
-    def refuse(cases, base, frames, left_out, say):
-        left_out(cases[0], "no such core")
-        return [Running(case, 1, lambda case: turns.append(str(case)) or (case, None), case, 0) for case in cases[1:]]
+    def stages(config):
+        for number, name in enumerate(("playing", "gradient", "optimiser")):
+            pretence.stages.append(name)
+            yield name, float(number)
 
-    monkeypatch.setattr(bench_train, "begin_all", refuse)
+    monkeypatch.setattr(bench_train, "stages", stages)
+    monkeypatch.setattr(command, "base_config", lambda: small)
+    return pretence
+
+
+def test_cases_take_turns_and_those_that_cannot_run_are_left_out(small, pretended, monkeypatch):
+    def reject(lowerings, leave_out, say):
+        first, *others = lowerings
+        leave_out(first, "no such core")
+        return {case: case for case in others}
+
+    monkeypatch.setattr("foresight.bench.cases.compile_all", reject)
     small_size, large = [[Case(path, levels, 2, 3, 1) for path in ("cuda", "xla", "auto")] for levels in (4, 8)]
     documents = list(measure([*large[:1], *small_size, *large[1:]], small, repeats=2))
-    assert turns == ["xla:8:2:3:1", "auto:8:2:3:1"] * 2 + ["xla:4:2:3:1", "auto:4:2:3:1"] * 2
+    assert pretended.timed == ["xla:8:2:3:1", "auto:8:2:3:1"] * 2 + ["xla:4:2:3:1", "auto:4:2:3:1"] * 2
     assert [len(known["rows"]) for known in documents] == [1, 2, 2, 2, 3, 4, 4, 4, 4]
     assert [known["timings"] for known in documents[2]["rows"]] == [2, 1]
     assert documents[0]["left_out"][0]["why"] == "no such core"
     assert "skipped: cuda:8:2:3:1: no such core" in command.format_report(documents[0])
 
 
-@pytest.fixture
-def pretended(monkeypatch, small):
-    """Cases and stages that take no time; what was begun is kept."""
-    begun = []
-
-    def begin_all(cases, base, frames, left_out, say):
-        begun.append([str(case) for case in cases])
-        return [Running(case, 1, lambda state: (state, None), 0, 0) for case in cases]
-
-    def stages(config):
-        for number, name in enumerate(("playing", "gradient", "optimiser")):
-            begun.append(name)
-            yield name, float(number)
-
-    monkeypatch.setattr(bench_train, "begin_all", begin_all)
-    monkeypatch.setattr(bench_train, "stages", stages)
-    monkeypatch.setattr(command, "base_config", lambda: small)
-    return begun
-
-
 @pytest.mark.parametrize("timings", [1, 2, 3, 4])
-def test_whenever_it_is_cut_nothing_measured_is_lost_and_it_goes_on(tmp_path, capsys, pretended, monkeypatch, timings):
+def test_whenever_it_is_cut_nothing_measured_is_lost_and_it_resumes(tmp_path, capsys, pretended, timings):
     """Two cases of two timings each: after so many of them it is cut."""
-    out, go_on, count = tmp_path / "speed.json", Running.go_on, itertools.count(1)
-
-    def cut(self):
-        if next(count) > timings:
-            raise KeyboardInterrupt
-        return go_on(self)
-
-    monkeypatch.setattr(Running, "go_on", cut)
+    out = tmp_path / "speed.json"
+    pretended.cut_after = timings
     words = f"bench train --cases xla:4:2:3:1 xla:8:2:3:1 --repeats 2 --out {out} --json".split()
     assert status_of(words) == (130 if timings < 4 else 0)
     rows = json.loads(out.read_text())["rows"]
     assert sum(known["timings"] for known in rows) == timings
-    monkeypatch.setattr(Running, "go_on", go_on)
-    pretended.clear()
+    pretended.cut_after = None
+    pretended.compiled.clear()
     capsys.readouterr()
     assert status_of(words) == 0
     output = capsys.readouterr()
     assert json.loads(output.out) == json.loads(out.read_text())
     assert [known["timings"] for known in json.loads(output.out)["rows"]] == [2, 2]
     done = [known["levels"] for known in rows if known["timings"] == 2]
-    assert [cases for cases in pretended if isinstance(cases, list)] == [
-        [f"xla:{levels}:2:3:1"] for levels in (4, 8) if levels not in done
-    ]
-    assert output.err.count("known already") == len(done) + (timings == 4)
+    assert pretended.compiled == [[f"xla:{levels}:2:3:1"] for levels in (4, 8) if levels not in done]
+    assert ("known already: xla:4:2:3:1" in output.err) == (4 in done)
 
 
 def test_stages_are_written_one_by_one_and_those_of_a_path_begun_again_if_cut(tmp_path, pretended, monkeypatch):
@@ -201,9 +183,9 @@ def test_stages_are_written_one_by_one_and_those_of_a_path_begun_again_if_cut(tm
     assert json.loads(out.read_text())["stages"] == {"xla": {"playing": 0.0}}
     monkeypatch.setattr(bench_train, "stages", stages)
     for begun in (["playing", "gradient", "optimiser"], []):
-        pretended.clear()
+        pretended.stages.clear()
         assert status_of(words) == 0
-        assert pretended == begun
+        assert pretended.stages == begun
     assert json.loads(out.read_text())["stages"] == {"xla": {"playing": 0.0, "gradient": 1.0, "optimiser": 2.0}}
 
 

@@ -8,7 +8,7 @@ NOTEBOOK = Path(__file__).parents[2] / "examples" / "inside_the_agent.ipynb"
 
 def test_the_notebook_runs_from_top_to_bottom(monkeypatch, capsys):
     monkeypatch.setenv("FORESIGHT_EXAMPLE_EPISODES", "1")
-    monkeypatch.setenv("FORESIGHT_EXAMPLE_CAP", "2")
+    monkeypatch.setenv("FORESIGHT_EXAMPLE_STEPS", "2")
     notebook, names = json.loads(NOTEBOOK.read_text()), {}
     for cell in notebook["cells"]:
         if cell["cell_type"] == "code":

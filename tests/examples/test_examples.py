@@ -87,12 +87,15 @@ def test_an_interrupted_run_with_parts_of_ones_own_is_resumed(tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["train", "own_environment:Corrridor"], "has no 'Corrridor'; did you mean 'Corridor'?"),
+        (["train", "own_environment:Corrridor"], "has no 'Corrridor' (did you mean 'Corridor'?)"),
         (["train", "nowhere.envs:Corridor"], "there is no module 'nowhere'"),
         (["train", "own_network:Tiny"], "is no environment: expected a subclass of foresight.envs.env:Env"),
         (["train", "own_environment:Corridor", "--net", "own_environment:Corridor"], "is no network"),
         (["train", "own_environment:Corridor", "--loss", "own_loss:plane"], "did you mean 'plain'?"),
-        (["train", "own_environment:Corridor", "--env", "size=3"], "corridor has no setting 'size'; there are: length"),
+        (
+            ["train", "own_environment:Corridor", "--env", "size=3"],
+            "there is no setting of corridor 'size'; there",
+        ),
     ],
 )
 def test_what_is_no_such_part_is_said_before_anything_is_written(words, message, tmp_path, capsys):
@@ -107,7 +110,7 @@ def test_the_command_finds_parts_in_the_current_folder_in_a_process_of_its_own(t
     )
     words = ["train", "own_environment:Corridorr", "--out", str(tmp_path / "run")]
     ended = subprocess.run([sys.executable, "-c", program, *words], capture_output=True, text=True, cwd=FOLDER)
-    assert "the module 'own_environment' has no 'Corridorr'; did you mean 'Corridor'?" in ended.stderr
+    assert "the module 'own_environment' has no 'Corridorr' (did you mean 'Corridor'?)" in ended.stderr
 
 
 def test_the_notebook_runs_from_top_to_bottom(monkeypatch):

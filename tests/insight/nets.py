@@ -58,5 +58,6 @@ def forward(player, episode):
     step = jax.jit(lambda net, memory, cells: net(memory, player.env.paint(cells)))
     for cells in episode.observations[:-1]:
         one, value, memory = step(player.net, memory, jnp.asarray(cells))
-        logits.append(one), values.append(value), states.append(memory)
+        apart = player.net.stack.apart(memory) if isinstance(player.net, DRC) else memory
+        logits.append(one), values.append(value), states.append(apart)
     return np.stack(logits), np.stack(values), states

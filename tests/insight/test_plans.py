@@ -45,7 +45,7 @@ def test_a_plan_is_written_beside_what_stands_on_each_square():
 
 def test_a_picture_shows_arrows_where_the_plan_has_directions_and_nothing_else():
     picture = draw_plan(SOKOBAN, BOARD, plan_of({(1, 1): DOWN}, {(1, 2): RIGHT}), 16)
-    plain = draw("sokoban", BOARD, 16)
+    plain = draw(SOKOBAN, BOARD, 16)
     changed = np.any(picture != plain, axis=-1)
     assert np.all(picture[16:32, 16:32][arrow_mask(DOWN, 16)] == AGENT_COLOUR)
     assert np.all(picture[16:32, 32:48][arrow_mask(RIGHT, 16)] == BOX_COLOUR)

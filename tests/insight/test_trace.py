@@ -13,6 +13,7 @@ from foresight.insight.records import THINKING, Keep, Player
 from foresight.insight.retracing import retrace
 from foresight.insight.tracing import trace
 from foresight.nets.cnn import CNN
+from foresight.runs.architectures import architecture
 from tests.insight.nets import filled, forward, small_drc, small_env, small_lstm, small_player
 
 CAP = 4
@@ -169,6 +170,6 @@ def test_what_a_network_has_not_cannot_be_kept_or_edited():
     with pytest.raises(ForesightError, match="no squares"):
         trace(Player(KINDS["lstm"](env), env), 0, edits=[Edit(squares=[(0, 0)])])
     shape = (env.picture_shape, env.actions, jax.random.key(0))
-    flat = Player(filled(lambda: CNN("sokoban-cells", *shape, features=2, hidden=2)), env)
+    flat = Player(filled(lambda: CNN(*shape, **architecture("cnn", env), features=2, hidden=2)), env)
     with pytest.raises(ForesightError, match="cannot look into a network of kind CNN"):
         trace(flat, 0)

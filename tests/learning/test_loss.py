@@ -37,7 +37,7 @@ def evaluate_together(net, memory, frames, is_first):
     return logits[:-1], values[:-1], jax.lax.stop_gradient(values[-1])
 
 
-@pytest.mark.parametrize("kind", ["drc", "lstm", "cnn", "i2a"])
+@pytest.mark.parametrize("kind", ["drc", "lstm", "cnn", pytest.param("i2a", marks=pytest.mark.soak)])
 def test_a_bootstrap_seen_on_its_own_changes_neither_the_loss_nor_any_gradient(kind, monkeypatch):
     net = small(kind, **SMALL[kind])
     trajectories = played(net)

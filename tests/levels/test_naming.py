@@ -96,3 +96,22 @@ def test_the_cache_folder_follows_the_users_settings(monkeypatch):
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", "/home/someone")
     assert names.cache_folder("levels") == Path("/home/someone/.cache/foresight/levels")
+
+
+def test_the_first_levels_of_a_set_are_a_set_of_their_own(tmp_path):
+    whole = levels(SMALL, ("#####", "#.$@#", "#####"))
+    write_set(whole, tmp_path / "builtin" / "tiny.levels")
+    assert open_set("builtin/tiny[:1]").digest == levels(SMALL).digest
+    assert open_set("builtin/tiny[:2]").digest == whole.digest
+
+
+@pytest.mark.parametrize("part", ["[:0]", "[:99]"])
+def test_more_levels_than_a_set_has_cannot_be_its_first(small, tmp_path, part):
+    write_set(small, tmp_path / "builtin" / "tiny.levels")
+    with pytest.raises(LevelError, match="from 1 to"):
+        open_set(f"builtin/tiny{part}")
+
+
+def test_a_file_with_brackets_in_its_name_is_that_file(small, tmp_path):
+    write_set(small, tmp_path / "odd[:1]")
+    assert open_set("odd[:1]").digest == small.digest

@@ -37,6 +37,8 @@ SMALL = {
 # What the agent's loss must not touch: I2A's model of the world and its rollout policy learn by losses of their own.
 OWN_LOSS = {"i2a": ("model", "policy")}
 EVERY = pytest.mark.parametrize("kind", KINDS)
+SLOW = ("i2a", "resnet", "vin", "atreec")  # to compile
+SOME = pytest.mark.parametrize("kind", [pytest.param(k, marks=[pytest.mark.soak] * (k in SLOW)) for k in KINDS])
 FRAMES = pictures(STEPS)
 
 
@@ -54,7 +56,7 @@ def test_every_network_has_a_small_version_here():
     assert set(SMALL) == set(KINDS)
 
 
-@EVERY
+@SOME
 def test_a_network_passes_the_check_that_users_have_for_theirs(kind):
     check_net(network(kind), SimpleNamespace(picture_shape=PICTURE, actions=ACTIONS))
 
@@ -169,7 +171,7 @@ def gradients_of_many(kind, dtype):
     return jax.jit(jax.grad(loss))(network(kind, dtype))
 
 
-@EVERY
+@SOME
 def test_gradients_in_bfloat16_are_added_up_in_float32(kind):
     exact = jax.tree_util.tree_leaves_with_path(gradients_of_many(kind, "float32"))
     off = {}

@@ -72,7 +72,7 @@ def runs(tmp_path_factory) -> Runs:
     orders = [seeds | {"folder": str(runs.one), "devices": {"devices": 1}}, seeds | {"folder": str(runs.four)}]
     many = begin(folder / "cache", orders, virtual_devices=4)
     assert end(many) == [[0, 0]]
-    assert train_in_two_processes(folder / "cache", {"folder": str(runs.two), "stop_in": 1}) == [[0], [143]]
+    assert train_in_two_processes(folder / "cache", {"folder": str(runs.two), "stop_in": 1}) == [[143], [143]]
     assert load_weights(runs.two).iteration == 2 * CONFIG.iterations_per_call
     assert train_in_two_processes(folder / "cache", {"folder": str(runs.two)}) == [[0], [0]]
     return runs
@@ -145,7 +145,7 @@ def test_settings_that_do_not_go_together_are_refused():
 
 
 def test_where_there_is_no_cluster_to_ask_the_flags_to_give_are_named(monkeypatch):
-    def initialize(*arguments):
+    def initialize(*arguments, **timeouts):
         raise ValueError("coordinator_address should be defined.")
 
     monkeypatch.setattr(jax.distributed, "initialize", initialize)
@@ -156,3 +156,9 @@ def test_where_there_is_no_cluster_to_ask_the_flags_to_give_are_named(monkeypatc
 def test_where_a_run_computes_is_no_part_of_its_settings(runs):
     stored = [json.loads((run / "config.json").read_text())["config"] for run in (runs.one, runs.four)]
     assert stored[0] == stored[1] == dataclasses.replace(CONFIG, seeds=2).as_json()
+
+
+@pytest.mark.parametrize("host", ["no-such-host.invalid", "a" * 70, "..", "ü" * 64])
+def test_a_host_that_does_not_exist_is_named_and_not_waited_for(host):
+    with pytest.raises(ForesightError, match="the host cannot be found"):
+        join_processes(DeviceSettings(coordinator=f"{host}:1234", processes=2, process_id=1))

@@ -78,7 +78,7 @@ def begin():
 def programs():
     """By setting, a call of iterations with the poison of each."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(train, "loss", poisoned_loss)
+        patch.setattr(train, "loss_of", lambda settings: poisoned_loss)
         skip = dataclasses.replace(STOP, non_finite="skip")
         yield {
             settings.non_finite: jax.jit(

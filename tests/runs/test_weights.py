@@ -22,6 +22,7 @@ from foresight.runs.checkpoints import iterations_in
 from foresight.runs.loop import SaveOptions, train_loop
 from foresight.runs.weights import load_weights
 from foresight.storage.arrays import encode, fill
+from foresight.storage.headers import read_arrays
 from tests.runs import toy
 from tests.storage.test_arrays import same
 
@@ -100,6 +101,11 @@ def f32(*offsets: int) -> dict:
     return {"dtype": "F32", "shape": [2], "data_offsets": list(offsets)}
 
 
+def sealed(name: str, header: dict, **metadata: object) -> dict:
+    """A header with our metadata, and a digest that is none."""
+    return {"__metadata__": {"foresight": json.dumps({"digests": {name: []}} | metadata)}} | header
+
+
 HOSTILE = {
     "nothing": b"",
     "seven bytes": b"\x01" * 7,
@@ -128,6 +134,12 @@ HOSTILE = {
     "metadata of another shape": safetensors_file(
         {"__metadata__": {"foresight": '{"digests": [1]}'}, "a": f32(0, 8)}, bytes(8)
     ),
+    "metadata that is a list": safetensors_file({"__metadata__": [1], "a": f32(0, 8)}, bytes(8)),
+    "metadata that is a number": safetensors_file({"__metadata__": {"foresight": 1}, "a": f32(0, 8)}, bytes(8)),
+    "a name that is a number's": safetensors_file(sealed("a", {"a": 3}), bytes(8)),
+    "a shape that is a word": safetensors_file(sealed("a", {"a": f32(0, 8) | {"shape": "ab"}}), bytes(8)),
+    "a shape of shapes": safetensors_file(sealed("a", {"a": f32(0, 8) | {"shape": [[2]]}}), bytes(8)),
+    "a digest that is a list": safetensors_file(sealed("a", {"a": f32(0, 8)}), bytes(8)),
     "no arrays and no config": safetensors_file({}),
 }
 
@@ -179,6 +191,39 @@ def test_a_long_sparse_file_with_a_long_header_is_not_even_read(tmp_path):
     assert time.process_time() - began < 1
 
 
+GB = 2**30
+SPARSE = {  # headers of files of a gigabyte that were never written
+    "nothing": b"",
+    "one array of another program": safetensors_file({"a": f32(0, GB) | {"shape": [GB // 4]}}),
+    "one array as large as the file": safetensors_file(sealed("a", {"a": f32(0, GB) | {"shape": [GB // 4]}})),
+    "less than the file has": safetensors_file(sealed("a", {"a": f32(0, 8)})),
+    "more than the file has": safetensors_file(sealed("a", {"a": f32(0, 2**60) | {"shape": [2**58]}})),
+}
+
+
+@pytest.mark.parametrize("name", SPARSE)
+def test_a_sparse_file_of_a_gigabyte_is_rejected_by_its_header(tmp_path, name):
+    with open(tmp_path / "sparse.safetensors", "wb") as file:
+        file.write(SPARSE[name])
+        file.truncate(len(SPARSE[name]) + GB)
+    began = time.process_time()
+    tracemalloc.start()
+    with pytest.raises(ForesightError, match=r"sparse.safetensors"):
+        load_weights(tmp_path / "sparse.safetensors")
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert time.process_time() - began < 0.5
+    assert peak < 2**20
+
+
+def test_a_pipe_in_the_place_of_weights_is_rejected_and_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "pipe.safetensors")
+    with pytest.raises(ForesightError, match="a pipe or device"):
+        load_weights(tmp_path / "pipe.safetensors")
+    with pytest.raises(ForesightError, match="a pipe or device"):
+        read_arrays(tmp_path / "pipe.safetensors")
+
+
 MEASURE = """
 import sys
 from foresight.errors import ForesightError
@@ -200,7 +245,7 @@ def test_a_large_file_is_refused_in_twice_its_memory(tmp_path):
     """Measured from outside: the safetensors reader's memory is not Python's."""
     size = 64 * 2**20
     path = tmp_path / "foreign.safetensors"
-    path.write_bytes(safetensors_file({"a": f32(0, size) | {"shape": [size // 4]}}, bytes(size)))
+    path.write_bytes(safetensors_file(sealed("a", {"a": f32(0, size) | {"shape": [size // 4]}}), bytes(size)))
     output = subprocess.run([sys.executable, "-c", MEASURE, str(path)], capture_output=True, text=True, check=True)
     assert size < int(output.stdout) <= 2 * size + 2**23
 

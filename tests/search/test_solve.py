@@ -21,7 +21,7 @@ TEXT = "#####\n#@$.#\n#####"
 def agent():
     env = Sokoban.make(level_set(level(*["#######"] * 2, "#@$.  #", *["#######"] * 3)), view="planes")
     net = Linear(env.picture_shape, env.actions, jax.random.key(0))
-    return Agent(eqx.tree_at(lambda net: net.weights, net, 0.1 * net.weights), env, None, 0, 0, None)
+    return Agent(eqx.tree_at(lambda net: net.weights, net, 0.1 * net.weights), env, None, 0, 0, 0, None)
 
 
 def test_a_level_is_given_as_text_as_cells_or_as_a_set():

@@ -121,7 +121,9 @@ class MiniPacman(Env):
         self.exact = exact
         self.max_episode_steps = max_episode_steps
         if not 1 <= max_episode_steps[0] <= max_episode_steps[1]:
-            raise ForesightError(f"caps are {max_episode_steps}; expected (least, most) with 1 <= least <= most")
+            raise ForesightError(
+                f"max_episode_steps is {max_episode_steps}; expected (least, most), 1 <= least <= most"
+            )
 
     @property
     def picture_shape(self) -> tuple[int, int, int]:

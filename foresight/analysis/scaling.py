@@ -1,12 +1,13 @@
-"""Pictures of measured speed."""
+"""Records of `foresight bench scaling`: put together, taken apart by the quantity that was varied, and drawn."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from foresight.analysis.figures import new_figure, write_figure
-from foresight.bench.sizes import lines_of
+from foresight.errors import ForesightError
 
 SCALING_TITLES = {
     "minibatch": "minibatch (trajectories)",
@@ -16,6 +17,25 @@ SCALING_TITLES = {
     "board": "side of the board (cells)",
     "seeds": "seeds in one program",
 }
+
+
+def together(documents: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Results made in pieces as one; all must be of one device, precision and base."""
+    first = documents[0]
+    for other in documents[1:]:
+        for name in ("device", "dtype", "base"):
+            if other[name] != first[name]:
+                raise ForesightError(f"these results do not go together: {name} {first[name]} and {other[name]}")
+    rows = {tuple(row[name] for name in ("path", *first["base"])): row for part in documents for row in part["rows"]}
+    return {**first, "rows": list(rows.values()), "left_out": [row for part in documents for row in part["left_out"]]}
+
+
+def lines_of(document: dict[str, Any], quantity: str) -> dict[str, list[dict[str, Any]]]:
+    """By core, the rows in which nothing but `quantity` differs from the base, in its order."""
+    base = document["base"]
+    rows = [row for row in document["rows"] if all(row[name] == base[name] for name in base if name != quantity)]
+    rows.sort(key=lambda row: row[quantity])
+    return {path: [row for row in rows if row["path"] == path] for path in dict.fromkeys(row["path"] for row in rows)}
 
 
 def plot_scaling(document: dict[str, Any], path: Path) -> None:

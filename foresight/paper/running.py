@@ -1,0 +1,179 @@
+"""The thin shell around studies: finds runs and records, trains and evaluates what is missing, stops in time."""
+
+import json
+import signal
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from foresight.analysis.pooling import read_labelled
+from foresight.analysis.records import SUFFIX, read_study
+from foresight.errors import ForesightError
+from foresight.paper.scales import Toy, played_levels
+from foresight.paper.study import Result, Results, RunSpec, Study, results_of, run_id, runs_to_train
+from foresight.paper.testing import run_test, tests_missing
+from foresight.runs.config import RunConfig
+from foresight.runs.loop import say_on_stderr
+from foresight.runs.tracking import TrackSettings
+
+RUNS = "runs"  # the folder of run folders
+POINTS, TOY_POINTS = 20, 2  # evaluations during training
+
+
+@dataclass(frozen=True)
+class Workshop:
+    """Where runs are, what is known beside them, and at which size they are made."""
+
+    out: Path
+    records: Path | None = None
+    toy: Toy | None = None
+    say: Callable[[str], None] = say_on_stderr
+
+    @property
+    def runs(self) -> Path:
+        """The folder of run folders."""
+        return self.out / RUNS
+
+
+class Deadline:
+    """Minutes from now, or for ever."""
+
+    def __init__(self, minutes: float | None = None):
+        """Start the clock."""
+        self.end = None if minutes is None else time.monotonic() + 60 * minutes
+
+    def __call__(self) -> bool:
+        """Whether the time is over."""
+        return self.end is not None and time.monotonic() >= self.end
+
+
+def known_runs(shop: Workshop) -> list[Result]:
+    """Everything that was trained: the run folders, and at full size the records."""
+    folders = sorted(path.parent for path in shop.runs.glob("*/config.json")) if shop.runs.is_dir() else []
+    found = [result_of(each) for each in read_labelled([str(folder) for folder in folders])]
+    return found + (recorded_runs(shop.records) if shop.records and shop.toy is None else [])
+
+
+def recorded_runs(folder: Path) -> list[Result]:
+    """The runs of all records of studies in a folder; other files are skipped."""
+    found = []
+    for path in sorted(folder.glob(f"*{SUFFIX}")) if folder.is_dir() else []:
+        if is_record(path):
+            found += [result_of(each) for each in read_study(path)]
+    return found
+
+
+def is_record(path: Path) -> bool:
+    """Whether a JSON file says that it is the record of a study."""
+    with path.open("rb") as file:
+        return b'"foresight": "study"' in file.read(200)
+
+
+def result_of(labelled: Any) -> Result:
+    """What a study needs to know of a run."""
+    steps = int(labelled.records[-1]["steps"]) if labelled.records else 0
+    return Result(labelled.run.config, steps, tuple(labelled.evaluations), str(labelled.run.folder))
+
+
+def results_for(study: Study, known: Sequence[Result], toy: Toy | None = None) -> Results:
+    """The runs of each agent of a study; at toy size, evaluations during training under the name of the study's set."""
+    results = {spec.label: results_of(spec, known) for spec in study.runs}
+    if toy is None:
+        return results
+    names = {spec.label: (played_levels(spec.eval_levels, toy), spec.eval_levels) for spec in study.runs}
+    return {label: [renamed(result, *names[label]) for result in found] for label, found in results.items()}
+
+
+def renamed(result: Result, played: str | None, name: str | None) -> Result:
+    """A run whose evaluations on one set go by the name of another."""
+    return result._replace(
+        entries=tuple(each | {"set": name} if each.get("set") == played else each for each in result.entries)
+    )
+
+
+def tracking_of(spec: RunSpec, toy: Toy | None) -> TrackSettings:
+    """How a run is watched: held-out levels at twenty points of the training, except games on the host."""
+    if spec.config.is_on_host:
+        return TrackSettings()
+    points = POINTS if toy is None else TOY_POINTS
+    every = max(1.0, spec.config.steps / points)
+    return TrackSettings(played_levels(spec.eval_levels, toy), every, spec.eval_count)
+
+
+def on_levels(config: RunConfig, toy: Toy | None) -> RunConfig:
+    """The settings with the levels that are really played."""
+    if toy is None or not config.takes_level_sets:
+        return config
+    return replace(config, env=replace(config.env, levels=played_levels(config.env.levels, toy)))
+
+
+def as_trained(study: Study, toy: Toy | None) -> Study:
+    """The study with the levels that are really trained on and tested."""
+    runs = tuple(replace(spec, config=on_levels(spec.config, toy)) for spec in study.runs)
+    return replace(study, runs=runs)
+
+
+def make_runs(study: Study, shop: Workshop, steps: float, seeds: int, is_over: Callable[[], bool]) -> bool:
+    """Train and test what a study still needs; False where the time was over before all was done."""
+    for spec in study.runs:
+        found = results_of(spec, known_runs(shop))
+        for config in runs_to_train(spec, found, steps, seeds):
+            if is_over():
+                return False
+            folder = shop.runs / run_id(config)
+            shop.say(f"{study.id}, {spec.label}: {folder}")
+            tracking = tracking_of(replace(spec, config=config), shop.toy)
+            if not train_run(config, folder, tracking, is_over):
+                return False
+        if not take_tests(study, spec, shop, is_over):
+            return False
+    return True
+
+
+def take_tests(study: Study, spec: RunSpec, shop: Workshop, is_over: Callable[[], bool]) -> bool:
+    """Test the trained runs of an agent; False where the time was over before all was done."""
+    for result in results_of(spec, known_runs(shop)):
+        missing = list(tests_missing(spec, result)) if result.is_finished else []
+        if missing and not Path(result.source).is_dir():
+            shop.say(f"{study.id}, {spec.label}: {result.source} is a record: {len(missing)} tests are left out")
+            continue
+        for test in missing:
+            if is_over():
+                return False
+            run_test(Path(result.source), test, shop.toy)
+    return True
+
+
+def train_run(config: RunConfig, folder: Path, tracking: TrackSettings, is_over: Callable[[], bool]) -> bool:
+    """Train one run to its end, or save and stop it when the time is over."""
+    from foresight.runs.actors import run_host_training
+    from foresight.runs.agents import for_this_device
+    from foresight.runs.train import run_training
+
+    asked = []
+
+    def stop_in_time(state: Any, records: Any) -> None:
+        if is_over() and not asked:
+            asked.append(True)
+            signal.raise_signal(signal.SIGTERM)  # what the loop answers by saving
+
+    if not (folder / "config.json").exists():
+        config = for_this_device(config)
+    else:
+        config = stored_dtype(config, folder)
+    train = run_host_training if config.is_on_host else run_training
+    outcome = train(config, folder, on_call=stop_in_time, tracking=tracking)
+    if outcome.signal is not None and not asked:
+        raise SystemExit(outcome.exit_code)  # somebody else stopped it
+    return outcome.signal is None
+
+
+def stored_dtype(config: RunConfig, folder: Path) -> RunConfig:
+    """The settings with the numbers that a run computes in since it was begun, perhaps on another device."""
+    try:
+        dtype = json.loads((folder / "config.json").read_bytes())["config"]["net"]["dtype"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise ForesightError(f"{folder / 'config.json'} is damaged or not from foresight") from error
+    return replace(config, net=replace(config.net, dtype=dtype))

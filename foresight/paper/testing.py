@@ -1,0 +1,99 @@
+"""Tests of trained agents: what a study asks of them beyond the evaluations during training."""
+
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import jax
+
+from foresight.evaluation.solve import PlaySettings
+from foresight.learning.agreement import agreement
+from foresight.levels import open_set
+from foresight.paper.measures import fits, size_of
+from foresight.paper.scales import Toy, played_levels
+from foresight.paper.study import FRESH, Result, RunSpec, Trial
+from foresight.runs.agents import Agent, load_agents
+from foresight.runs.evaluate import PAPER_MAX_STEPS, about, entry, evaluate
+from foresight.runs.evaluations import append_evaluations
+from foresight.runs.experts import expert_of
+from foresight.search.solve import SolveSettings, solve_cells
+
+FRESH_SEED = 2**20  # of levels that are in no set which was trained on
+FRAMES = 500_000  # on which accuracy is measured
+ENDLESS = 2**62  # more levels than any set has
+
+
+def tests_missing(spec: RunSpec, result: Result) -> Iterator[Trial]:
+    """The tests that a trained run has not taken, each with the thinking times that are missing."""
+    for test in spec.tests:
+        if test.search:
+            if not any("search" in each and each.get("set") == test.levels for each in result.entries):
+                yield test
+            continue
+        if test.imitation:
+            if not any("accuracy_percent" in each and each.get("set") == test.levels for each in result.entries):
+                yield test
+            continue
+        missing = tuple(think for think in test.think if not taken(result, test, think))
+        if missing:
+            yield test._replace(think=missing)
+
+
+def taken(result: Result, test: Trial, think: int) -> bool:
+    """Whether all seeds of a run have played a test after their last step, on as many levels as are asked for."""
+    last = [each for each in result.entries if each["trained_steps"] == result.steps and fits(each, test.levels, think)]
+    return {each["seed"] for each in last if each.get("whole") or size_of(each) >= (test.count or ENDLESS)} >= set(
+        result.seeds
+    )
+
+
+def run_test(folder: Path, test: Trial, toy: Toy | None = None) -> None:
+    """Play a test with the agents of a run, and add the results to the run's evaluations."""
+    levels = played_levels(test.levels, toy)
+    agents = load_agents(folder, None if levels in (None, FRESH) else levels)
+    if test.levels == FRESH:
+        agents = [each._replace(env=replace(each.env, levels=None, seed=FRESH_SEED)) for each in agents]
+    rows = []
+    for agent in agents:
+        if test.search or test.imitation:
+            rows.append(searched(agent, test, levels) if test.search else imitated(agent, test))
+            continue
+        rows += [played(agent, test, think) for think in test.think]
+    append_evaluations(folder, rows)
+
+
+def played(agent: Agent, test: Trial, think: int) -> dict[str, Any]:
+    """One evaluation, greedy, under the name of the set that the study gives it."""
+    scored = agent.config.is_scored
+    settings = PlaySettings(max_steps=agent.default_max_steps if scored else PAPER_MAX_STEPS, think=think)
+    row = entry(agent, settings, 0, evaluate(agent, settings, test.count))
+    there = None if agent.config.is_on_host else agent.env.level_count
+    whole = there is not None and size_of(row) >= there
+    return row | {"set": test.levels} | ({"whole": True} if whole else {})
+
+
+def searched(agent: Agent, test: Trial, levels: str) -> dict[str, Any]:
+    """Levels solved by tree search that asks the agent."""
+    chosen = open_set(levels)
+    cells = chosen.cells()[: test.count]
+    begun = time.perf_counter()
+    solutions = solve_cells(cells, SolveSettings("lts", budget=test.search), agent)
+    solved = sum(each.outcome == "solved" for each in solutions)
+    settings = PlaySettings(max_steps=test.search, greedy=False)
+    row = about(agent, settings, 0) | {"set": test.levels, "seed": agent.seed, "search": "lts", "think": 0}
+    seconds = round(time.perf_counter() - begun, 3)
+    found = {"levels": len(cells), "solved": solved, "solved_percent": 100 * solved / len(cells), "seconds": seconds}
+    return row | found
+
+
+def imitated(agent: Agent, test: Trial) -> dict[str, Any]:
+    """The share of frames in which the agent would do what its expert does, while that plays levels of a set."""
+    learn = agent.config.learn
+    unrolls = max(1, (test.count or FRAMES) // (learn.num_envs * learn.unroll))
+    expert = expert_of(agent.config, agent.env)
+    share = agreement(agent.env, expert, agent.net, learn.num_envs, learn.unroll, unrolls, jax.random.key(0))
+    frames = unrolls * learn.num_envs * learn.unroll
+    row = about(agent, PlaySettings(greedy=False), 0) | {"set": test.levels, "seed": agent.seed, "think": 0}
+    return row | {"frames": frames, "accuracy_percent": 100 * float(share)}

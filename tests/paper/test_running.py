@@ -1,0 +1,171 @@
+"""`foresight paper`: every study along the whole way at the smallest size, stopped, resumed, and from records."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from foresight.paper import MODULES, study
+from foresight.paper.figures import length_note
+from foresight.paper.running import Workshop, as_trained, known_runs, make_runs, results_for, train_run
+from foresight.paper.scales import shrunk
+from foresight.paper.study import run_id, runs_to_train
+from foresight.runs.folder import read_run
+from foresight.runs.metrics import read_metrics
+from foresight.runs.tracking import TrackSettings
+from tests.app.small_runs import status_of, use_linear_networks
+from tests.paper.toys import TINY, write_run, write_test
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+@pytest.fixture
+def tiny(monkeypatch):
+    """Toy size is tiny from now on."""
+    monkeypatch.setattr("foresight.paper.scales.Toy", TINY)
+    monkeypatch.setattr("foresight.paper.figures.DPI", 20)
+
+
+@pytest.fixture
+def stored(monkeypatch, tiny):
+    """Runs and tests are written down, not made."""
+    trained = []
+    monkeypatch.setattr("foresight.paper.running.train_run", lambda *given: trained.append(given) or write_run(*given))
+    monkeypatch.setattr("foresight.paper.running.run_test", write_test)
+    return trained
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if name != "T5"])
+def test_every_study_is_made_and_drawn(name, stored, tmp_path, capsys):
+    assert status_of(["paper", name, "--quick", "--out", str(tmp_path), "--json"]) == 0
+    (made,) = json.loads(capsys.readouterr().out)
+    chosen = study(name)
+    assert made["done"]
+    suffixes = [Path(file).suffix for file in made["files"]]
+    assert suffixes == ([] if chosen.kind == "table" else [".png", ".svg"]) + (
+        [".md"] if chosen.drawing != "pictures" else []
+    )
+    assert all(Path(file).stat().st_size > 50 for file in made["files"])
+    if chosen.runs:
+        ours = [number for number in made["numbers"] if number["ours"] is not None]
+        assert len(ours) >= len(chosen.runs) / 2
+        assert len(stored) == len({run_id(config) for config, *_ in stored})
+
+
+def test_nothing_is_trained_or_tested_again(stored, tmp_path, capsys):
+    words = ["paper", "T3", "--quick", "--out", str(tmp_path), "--json"]
+    assert status_of(words) == 0
+    first = json.loads(capsys.readouterr().out)
+    evaluations = [path.read_bytes() for path in sorted(tmp_path.glob("runs/*/evaluations.jsonl"))]
+    assert status_of(words) == 0
+    assert json.loads(capsys.readouterr().out) == first
+    assert len(stored) == len(evaluations) == 2  # at toy size, unfiltered and medium levels are the same
+    assert [path.read_bytes() for path in sorted(tmp_path.glob("runs/*/evaluations.jsonl"))] == evaluations
+
+
+def test_studies_share_runs(stored, tmp_path):
+    for name in ("F-trainsize", "F-gap", "F-trainsize-bars"):
+        assert status_of(["paper", name, "--quick", "--out", str(tmp_path)]) == 0
+    assert len(stored) == 6
+
+
+def test_more_seeds_and_more_steps_are_trained_beside_those_that_are_there(stored, tmp_path, capsys):
+    words = ["paper", "F-rivals-gridworld", "--quick", "--out", str(tmp_path)]
+    assert status_of(words) == 0
+    assert status_of([*words, "--seeds", "3"]) == 0
+    assert status_of([*words, "--steps", "480"]) == 0
+    assert [(config.seed, config.seeds, config.steps) for config, *_ in stored[::3]] == [
+        (0, 1, 24), (1, 2, 24), (0, 1, 480),
+    ]  # fmt: skip
+    capsys.readouterr()
+    assert status_of(["paper", "list", "--quick", "--out", str(tmp_path), "--json"]) == 0
+    rows = {row["id"]: row for row in json.loads(capsys.readouterr().out)}
+    assert (rows["T1"]["runs_done"], rows["T1"]["runs_needed"]) == (3, 3)
+    assert (rows["T2"]["runs_done"], rows["T2"]["runs_needed"]) == (0, 7)
+
+
+def test_what_a_record_lacks_is_said_since_its_weights_are_not_here(tmp_path, monkeypatch):
+    monkeypatch.setattr("foresight.paper.running.train_run", lambda *given: True)
+    said = []
+    chosen = replace(study("F-think"), runs=study("F-think").runs[:1])
+    assert make_runs(chosen, Workshop(tmp_path, DOCS / "results", say=said.append), 1e8, 3, lambda: False)
+    assert any("sokoban-100m is a record" in text for text in said)
+
+
+def test_a_table_is_written_in_latex_too(stored, tmp_path, capsys):
+    assert status_of(["paper", "T1", "--quick", "--out", str(tmp_path), "--format", "latex"]) == 0
+    assert (tmp_path / "T1.tex").read_text().startswith("\\begin{tabular}")
+
+
+def test_without_time_nothing_is_trained_and_it_is_said(stored, tmp_path, capsys):
+    assert status_of(["paper", "T1", "--quick", "--out", str(tmp_path), "--minutes", "0"]) == 0
+    assert "the same command resumes" in capsys.readouterr().out
+    assert stored == []
+
+
+def test_a_figure_says_that_our_run_is_shorter_than_the_papers():
+    chosen = study("F-config")
+    assert length_note(chosen, 2e7) == "ours ends at 2e7 steps, the paper's at 1e9"
+    assert length_note(chosen, 0) == "no run of ours yet, the paper's at 1e9"
+    assert length_note(chosen, 1e9) == ""
+
+
+def test_the_list_counts_recorded_runs(capsys, tmp_path):
+    words = ["paper", "list", "--json", "--out", str(tmp_path), "--records", str(DOCS / "results")]
+    assert status_of(words) == 0
+    rows = {row["id"]: row for row in json.loads(capsys.readouterr().out)}
+    assert list(rows) == list(MODULES)
+    assert rows["T2"]["runs_done"] >= 3  # DRC(3,3) at 2e7 steps
+    assert rows["F-boxes"]["runs_done"] >= 3  # at 1e8
+    assert rows["T1"]["runs_done"] >= 1
+    assert rows["T2"]["command"] == "foresight paper T2"
+    assert set(rows["T2"]) >= {"id", "kind", "runs_done", "runs_needed", "steps", "seeds", "command", "seconds"}
+    assert all(row["runs_done"] <= row["runs_needed"] for row in rows.values())
+
+
+def test_the_page_is_what_the_records_give(tmp_path):
+    assert status_of(["paper", "page", "--out", str(tmp_path), "--records", str(DOCS / "results")]) == 0
+    assert (tmp_path / "paper.md").read_text() == (DOCS / "paper.md").read_text()
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory):
+    """Thinking steps over two agents, really trained and tested, with the smallest networks."""
+    out = tmp_path_factory.mktemp("paper")
+    with pytest.MonkeyPatch.context() as patch:
+        use_linear_networks(patch)
+        toy = TINY()
+        chosen = as_trained(shrunk(study("F-think"), toy), toy)
+        shop = Workshop(out, None, toy, say=lambda text: None)
+        made = make_runs(chosen, shop, chosen.steps, chosen.seeds, lambda: False)
+        return chosen, shop, made
+
+
+def test_agents_are_trained_and_tested_with_time_to_think(real):
+    chosen, shop, made = real
+    assert made
+    cells = chosen.measure(chosen, results_for(chosen, known_runs(shop), shop.toy))
+    assert [(cell.series, cell.x) for cell in cells if cell.ours is not None] == [
+        (label, x) for label in ("DRC(3,3)", "LSTM(1,1)") for x in (0.0, 1.0, "points gained, best")
+    ]
+    assert all(result.is_finished for result in known_runs(shop))
+
+
+def test_a_run_stops_in_time_and_the_next_call_finishes_it(real, monkeypatch, tmp_path):
+    chosen, *_ = real
+    use_linear_networks(monkeypatch)
+    (config,) = runs_to_train(chosen.runs[0], [], 24, 1)
+    config = replace(config, iterations_per_call=1, steps=120)
+    folder = tmp_path / run_id(config)
+    assert not train_run(config, folder, TrackSettings(), lambda: True)
+    assert 0 < len(read_metrics(folder)) < config.iterations
+    assert train_run(config, folder, TrackSettings(), lambda: False)
+    assert read_metrics(folder)[-1]["steps"] == config.whole_steps
+    assert read_run(folder).config["steps"] == 120
+
+
+@pytest.mark.soak
+def test_the_whole_paper_at_toy_size(tmp_path, capsys):
+    assert status_of(["paper", "all", "--quick", "--out", str(tmp_path), "--json"]) == 0
+    assert [made["id"] for made in json.loads(capsys.readouterr().out)] == list(MODULES)

@@ -1,0 +1,136 @@
+"""Studies as descriptions: runs shared by their settings, what is done, numbers beside the paper's."""
+
+from dataclasses import replace
+
+import pytest
+
+from foresight.errors import ForesightError
+from foresight.paper import MODULES, studies, study
+from foresight.paper.agents import DRC33, VALID, agent, sokoban
+from foresight.paper.measures import curve, mean_of, short
+from foresight.paper.numbers import CURVES, Known
+from foresight.paper.study import Result, identity, missing_seeds, results_of, run_id, runs_to_train, state_of
+from foresight.paper.tables import as_latex, as_markdown, grid_of, verdict
+
+
+def entry(seed: int, steps: int, percent: float, levels: str | None = VALID, **more):
+    shown = {"iteration": steps, "trained_steps": steps, "seed": seed, "set": levels, "think": 0, "greedy": True}
+    return shown | {"levels": 1000, "solved_percent": percent, "max_steps": 120} | more
+
+
+def result(steps: float = 2e7, seed: int = 0, seeds: int = 1, done: float = 1.0, entries=(), **changes) -> Result:
+    config = replace(DRC33.config, steps=steps, seed=seed, seeds=seeds, **changes)
+    return Result(config.as_json(), int(done * steps), tuple(entries), f"run-{seed}")
+
+
+def test_every_table_and_figure_of_the_paper_is_there_once():
+    ids = [each.id for each in studies()]
+    assert ids == list(MODULES)
+    assert [each for each in ids if each.startswith("T")] == ["T1", "T2", "T3", "T4", "T5"]
+    assert len(ids) == 25
+    assert all((each.kind == "table") == each.id.startswith("T") for each in studies())
+
+
+def test_every_number_of_the_paper_belongs_to_a_series_that_is_drawn():
+    for each in studies():
+        results = {spec.label: [] for spec in each.runs}
+        drawn = {} if each.drawing == "pictures" or each.id in ("T4", "T5") else each.measure(each, results)
+        shown = {(cell.series, cell.x) for cell in drawn if cell.paper is not None}
+        assert each.id in ("T4", "T5") or {(known.series, known.x) for known in each.paper} == shown, each.id
+
+
+def test_an_unknown_id_is_answered_by_the_one_that_was_meant():
+    with pytest.raises(ForesightError, match="F-config"):
+        study("F-confg")
+
+
+def test_the_same_settings_give_the_same_folder_and_any_other_gives_another():
+    config = replace(sokoban("drc", 3, 3), steps=2e7)
+    assert run_id(config) == run_id(replace(sokoban("drc", 3, 3), steps=2e7)) != run_id(replace(config, steps=1e8))
+    assert run_id(config) != run_id(replace(config, seeds=3))
+    assert run_id(config) != run_id(replace(config, learn=replace(config.learn, discount=0.9)))
+    shared = [spec for each in studies() for spec in each.runs if spec.config == DRC33.config]
+    assert len(shared) > 8  # DRC(3,3) on unfiltered is trained once for all of them
+
+
+def test_agents_that_differ_in_anything_but_length_seeds_and_rounding_are_told_apart():
+    one = sokoban("drc", 3, 3).as_json()
+    same = replace(sokoban("drc", 3, 3, net_set=("core=cuda",)), steps=5.0, seed=9, seeds=2).as_json()
+    assert identity(one) == identity(same)
+    for other in (sokoban("drc", 3, 2), sokoban("drc", 3, 3, levels="x"), agent("boxworld", "drc", 3, 3)):
+        assert identity(other.as_json()) != identity(one)
+    old = {name: value for name, value in one.items() if name not in ("objective", "expert")}
+    assert identity(old) == identity(one)  # of a run from before there were such settings
+
+
+def test_what_is_missing_is_trained_together_and_what_is_there_is_not_trained_again():
+    found = [result(seed=1)]
+    assert missing_seeds(DRC33, found, 2e7, 3) == [0, 2]
+    assert [(run.seed, run.seeds) for run in runs_to_train(DRC33, found, 2e7, 3)] == [(0, 1), (2, 1)]
+    assert [(run.seed, run.seeds) for run in runs_to_train(DRC33, [], 2e7, 3)] == [(0, 3)]
+    assert missing_seeds(DRC33, [result(seed=5, seeds=3)], 2e7, 3) == []
+    assert missing_seeds(DRC33, [result(steps=1e7)], 2e7, 1) == [0]
+    assert missing_seeds(DRC33, [result(steps=1e8)], 2e7, 1) == []
+    assert missing_seeds(DRC33, [result(done=0.8)], 2e7, 1) == [0]
+
+
+def test_a_run_that_was_cut_short_and_made_again_is_left_out():
+    cut, whole = result(seed=1, done=0.8), result(seed=0, seeds=3)
+    assert results_of(DRC33, [cut, whole]) == [whole]
+    assert results_of(DRC33, [cut]) == [cut]
+
+
+def test_the_state_counts_seeds_of_agents():
+    table = study("T2")
+    results = {spec.label: [] for spec in table.runs} | {"DRC(3,3)": [result(seeds=2)]}
+    assert state_of(table, results, 2e7, 3) == (2, 21)
+
+
+def test_a_curve_is_the_mean_over_seeds_at_each_step_with_the_papers_numbers_where_they_are():
+    entries = [entry(0, 10**7, 50), entry(1, 10**7, 60), entry(0, 20_070_400, 90), entry(1, 20_070_400, 92)]
+    entries += [entry(0, 20_070_400, 99, think=4)]
+    entries += [entry(0, 20_070_400, 10, levels="hard"), entry(0, 20_070_400, 20, greedy=False)]
+    small = replace(study("F-config"), runs=(DRC33,), paper=(Known("DRC(3,3)", 2e7, 79.9),))
+    cells = curve(VALID)(small, {"DRC(3,3)": [result(seeds=2, entries=entries)]})
+    assert [(cell.x, cell.ours, cell.seeds, cell.paper) for cell in cells] == [(2e7, 91, 2, 79.9), (1e7, 55, 2, None)]
+    assert cells[0].low < 90 < 92 < cells[0].high
+
+
+def test_of_two_evaluations_at_one_step_the_one_with_more_levels_counts():
+    entries = [entry(0, 2 * 10**7, 90), entry(0, 2 * 10**7, 91) | {"levels": 100_000}]
+    small = replace(study("F-config"), runs=(DRC33,), paper=())
+    (cell,) = curve(VALID)(small, {"DRC(3,3)": [result(entries=entries)]})
+    assert cell.ours == 91
+
+
+def test_an_interval_is_students_and_one_seed_has_none():
+    mean = mean_of([1.0, 2.0, 3.0])
+    assert mean.value == 2
+    assert mean.high - mean.value == pytest.approx(4.3027 / 3**0.5, rel=1e-4)
+    assert mean_of([5.0]) == (5.0, None, None, 1)
+
+
+def test_tables_say_ours_beside_the_papers_in_both_formats():
+    small = replace(study("F-config"), runs=(DRC33,), paper=(Known("DRC(3,3)", 2e7, 79.9),))
+    cells = curve(VALID)(small, {"DRC(3,3)": [result(entries=[entry(0, 2 * 10**7, 91.5)])]})
+    grid = grid_of(small, cells)
+    assert grid == [["", "ours, 2e7", "paper, 2e7"], ["DRC(3,3)", "91.5", "79.9"]]
+    assert as_markdown(grid).splitlines()[2] == "| DRC(3,3) | 91.5 | 79.9 |"
+    assert r"DRC(3,3) & 91.5 & 79.9 \\" in as_latex([*grid, ["50 %", "1 ± 2", "_"]])
+    assert r"50 \% & 1 $\pm$ 2 & \_ \\" in as_latex([*grid, ["50 %", "1 ± 2", "_"]])
+    assert verdict(small, cells) == "DRC(3,3), 2e7: 91.5 against the paper's 79.9."
+
+
+def test_what_has_no_number_yet_is_said():
+    table = study("T1")
+    said = verdict(table, table.measure(table, {spec.label: [] for spec in table.runs}))
+    assert said.startswith("No number of ours")
+    assert said.endswith("no number yet of CNN, DRC(3,3), VIN.")
+
+
+def test_steps_are_short():
+    assert [short(steps) for steps in (2e7, 17_305_600, 1e9)] == ["2e7", "1.73e7", "1e9"]
+
+
+def test_the_papers_curves_have_a_number_for_every_step():
+    assert all(len(values) == 6 for values in CURVES.values())

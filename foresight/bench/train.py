@@ -90,11 +90,13 @@ class Training:
 
     def lower(self, case: Case) -> Any:
         """A call, ready to be compiled."""
-        return self.program(case).call.func.lower(self.env, self.program(case).shape())
+        parts = self.program(case)
+        return parts.call.func.lower(*parts.call.args, parts.shape())
 
     def start(self, case: Case, compiled: Any) -> Call:
         """Train from the beginning, and further with every call."""
-        return carrying(lambda state: compiled(self.env, state)[0], self.program(case).initial_state())
+        parts = self.program(case)
+        return carrying(lambda state: compiled(*parts.call.args, state)[0], parts.initial_state())
 
     def row(self, case: Case, timing: Timing, memory: int) -> Row:
         """What was measured; the efficiency is DRC(3, 3)'s share of a matrix product's rate, and of no other's."""

@@ -45,7 +45,7 @@ def test_there_is_an_entry_for_each_seed_and_thinking_setting(model, capsys):
 def test_the_report_names_the_set_that_was_played(model, capsys, monkeypatch, tmp_path):
     other = write_levels(tmp_path)
     assert {row["set"] for row in report(capsys, model, "--levels", other)} == {other}
-    monkeypatch.setattr("foresight.runs.agents.usual_levels", lambda path, config: other)
+    monkeypatch.setattr("foresight.runs.agents.default_levels", lambda path, config: other)
     assert {row["set"] for row in report(capsys, model)} == {other}
 
 

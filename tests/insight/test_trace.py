@@ -36,7 +36,10 @@ def traced(kind: str, level: int = 0, **settings):
     return trace(player, level, keep=keep, max_steps=CAP, **settings), player
 
 
-@pytest.mark.parametrize("kind", KINDS)
+IN_SOAK = ("simple", "bare", "lstm_whole")
+
+
+@pytest.mark.parametrize("kind", [pytest.param(k, marks=[pytest.mark.soak] * (k in IN_SOAK)) for k in KINDS])
 def test_a_trace_holds_what_the_network_itself_computes(kind):
     seen, player = traced(kind, 1, think=2)
     logits, values, states = forward(player, seen)

@@ -126,7 +126,7 @@ def check_the_end_of_the_other(folder: Path, lost: int, number: int, seconds: fl
         assert "Traceback" not in errors
 
 
-@pytest.mark.parametrize("lost", [0, 1])
+@pytest.mark.parametrize("lost", [0, pytest.param(1, marks=pytest.mark.soak)])
 def test_when_one_process_is_killed_the_other_says_so_and_ends(tmp_path, lost):
     check_the_end_of_the_other(tmp_path, lost, signal.SIGKILL, seconds=10)
 

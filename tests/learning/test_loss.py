@@ -37,9 +37,7 @@ def evaluate_together(net, memory, frames, is_first):
     return logits[:-1], values[:-1], jax.lax.stop_gradient(values[-1])
 
 
-@pytest.mark.parametrize(
-    "kind", ["drc", "lstm", *(pytest.param(kind, marks=pytest.mark.soak) for kind in ("cnn", "i2a"))]
-)
+@pytest.mark.parametrize("kind", ["drc", "lstm", *(pytest.param(k, marks=pytest.mark.soak) for k in ("cnn", "i2a"))])
 def test_a_bootstrap_seen_on_its_own_changes_neither_the_loss_nor_any_gradient(kind, monkeypatch):
     net = small(kind, **SMALL[kind])
     trajectories = played(net)

@@ -2,6 +2,8 @@
 
 import itertools
 import os
+import signal
+import threading
 from pathlib import Path
 
 os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")  # before jax starts
@@ -14,6 +16,9 @@ os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "0")
 
 import jax
 import pytest
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in background jobs
 
 jax.config.update("jax_numpy_rank_promotion", "raise")
 jax.config.update("jax_numpy_dtype_promotion", "strict")

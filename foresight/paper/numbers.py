@@ -5,7 +5,7 @@ from typing import NamedTuple
 TEXT = "the text of Guez et al. 2019"
 FIGURE_4 = "Figure 4 of Guez et al. 2019, read off its vector graphics (AlignmentResearch/learned-planner)"
 APEX = "Horgan et al. 2018, no-op starts"
-ATARI_BASE = "random and human: Wang et al. 2016"
+ATARI_BASE = "random and human: after Wang et al. 2016, not checked but for the human score of Asteroids"
 
 
 class Known(NamedTuple):

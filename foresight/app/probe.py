@@ -1,6 +1,7 @@
 """`foresight probe`: how well an agent's plan can be read off its state."""
 
 import json
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -58,6 +59,8 @@ class ProbeOptions:
     """print one JSON document: a list with a row for each concept, kernel and layer"""
     out: Path | None = None
     """write the probes to this file (.safetensors), for `foresight watch --plan`"""
+    figure: Path | None = None
+    """draw the scores by layer into this file (.png, .svg or .pdf)"""
 
     def __post_init__(self) -> None:
         for name in ("train", "test", "epochs", "max_steps", "batch"):
@@ -88,17 +91,29 @@ def main(arguments: list[str]) -> None:
     if agent.config.is_on_host:
         raise ForesightError(f"{options.model} plays {agent.config.domain}, whose levels cannot be told apart")
     concepts = concepts_of(agent.env.name)
+    began = time.monotonic()
     training = played(agent, 0, options.train, options, "to fit to")
     testing = played(other or agent, 0 if other else options.train, options.test, options, "to score on")
     if options.random:
         training, testing = (seen_by_random(agent, episodes, options) for episodes in (training, testing))
+    began_fitting = time.monotonic()
     settings = FitSettings(epochs=options.epochs, seed=options.seed)
     with counting_bar("probes", len(sides) * len(concepts) * training[0].activations[state_of(agent)].shape[2]) as show:
         results = study(
             agent.env.name, state_of(agent), training, testing, kernels=sides, settings=settings, on_progress=show
         )
-    about = describe(agent, other, options)
+    seconds = {
+        "play_seconds": round(began_fitting - began, 1),
+        "fit_seconds": round(time.monotonic() - began_fitting, 1),
+    }
+    solved = sum(episode.solved for episode in testing)
+    about = describe(agent, other, options) | seconds | {"test_solved": solved}
     report(results, about, options)
+    if options.figure:
+        from foresight.analysis.figures import plot_panels
+        from foresight.analysis.inside import panels_of
+
+        plot_panels(panels_of("layers", [result.as_json() for result in results]), options.figure)
     if options.out:
         from foresight.runs.probe_files import write_probes
 

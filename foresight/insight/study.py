@@ -62,6 +62,12 @@ def state_of(agent: Agent) -> str:
     return "c" if shape_of(agent.net).cells else "h"
 
 
+def probe_count(agent: Agent, kernels: Sequence[int]) -> int:
+    """How many probes a study of this agent fits: an LSTM's state, which has no squares, is read with 1x1 alone."""
+    shape = shape_of(agent.net)
+    return shape.depth * len(concepts_of(agent.env.name)) * (len(kernels) if len(shape.state) == 3 else 1)
+
+
 def study(
     domain: str,
     of: str,

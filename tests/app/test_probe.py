@@ -1,4 +1,5 @@
 import json
+from pathlib import Path
 
 import pytest
 
@@ -59,8 +60,15 @@ def test_probe_reports_every_layer_concept_and_kernel_and_watch_draws_the_plan(a
         *"--limit 1 --think 1 --max-steps 3 --batch 1".split(),
     ]
     assert status_of([*inside, "--probes", probes]) == 0
-    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [(row["concept"], row["tick"]) for row in rows] == [("C_A", 1), ("C_A", 2), ("C_B", 1), ("C_B", 2)]
+    printed = capsys.readouterr().out
+    rows = [json.loads(line) for line in printed.splitlines()]
+    assert [(row["concept"], row.get("tick")) for row in rows] == [(c, t) for c in ("C_A", "C_B") for t in (1, 2, None)]
+
+    kept, figure = tmp_path / "rows.jsonl", tmp_path / "ticks.svg"
+    kept.write_text(printed)
+    assert status_of([*inside[:3], "--rows", str(kept), "--figure", str(figure)]) == 0
+    assert "layer 1, 1x1" in figure.read_text()
+    assert capsys.readouterr().out == ""
 
     assert status_of(words) == 2
     assert "no probes come with" in capsys.readouterr().err
@@ -76,4 +84,28 @@ def test_probe_reports_every_layer_concept_and_kernel_and_watch_draws_the_plan(a
 )
 def test_what_cannot_be_probed_is_rejected_with_its_option(agent, words, message, capsys):
     assert probe(agent, *words) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_insight_reads_the_plan_of_a_series_of_agents(agent, tmp_path, capsys):
+    folder, figure = str(Path(agent[0]).parent), tmp_path / "training.svg"
+    words = ["insight", folder, "training", "--levels", agent[1], "--figure", str(figure)]
+    assert status_of([*words, *"--limit 3 --think 1 --max-steps 3 --batch 2".split()]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(row["steps"], row["concept"], row["layer"]) for row in rows] == [(20, "C_A", 1), (20, "C_B", 1)]
+    assert "observation alone" in figure.read_text()
+    assert status_of(["insight", agent[0], "training"]) == 2
+    assert "is one agent: expected a run folder with checkpoints" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["pacing", "--figure", "p.png"], "there is none of pacing; there are of: ticks, routes, training"),
+        (["ticks", "--rows", "r.jsonl"], "--rows are to be drawn: name a picture too (--figure)"),
+        (["ticks", "--rows", "none.jsonl", "--figure", "p.png"], "--rows none.jsonl cannot be read"),
+    ],
+)
+def test_what_cannot_be_drawn_is_rejected_with_its_option(agent, words, message, capsys):
+    assert status_of(["insight", agent[0], *words]) == 2
     assert message in capsys.readouterr().err

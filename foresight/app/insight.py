@@ -49,6 +49,10 @@ class InsightOptions:
     """thinking steps, of ticks, pacing and training"""
     strengths: tuple[float, ...] = (1.0, 2.0, 4.0)
     """by what the probes' vectors are multiplied, of routes"""
+    mover: Literal["agent", "box", "both"] = "both"
+    """whose ways, of routes"""
+    layers: tuple[int, ...] = ()
+    """layers to change, from 1, of routes; all where none is named"""
     turns: int = 8
     """symmetries of each level, of routes"""
     draws: int = 1
@@ -137,5 +141,8 @@ def rows_of(agent: "Agent", options: InsightOptions) -> Iterator[dict[str, Any]]
     probes = probes_for(agent.source, options.probes)
     if options.part == "ticks":
         return report.tick_rows(agent, probes, levels, options.think, options.batch, options.max_steps)
+    if options.layers:
+        probes = [probe for probe in probes if probe.layer + 1 in options.layers]
     ways = report.route_levels(options.limit, min(options.turns, 8))
+    ways = {mover: levels for mover, levels in ways.items() if options.mover in (mover, "both")}
     return report.route_rows(agent, probes, ways, options.strengths, options.draws, options.batch)

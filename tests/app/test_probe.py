@@ -1,9 +1,11 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from foresight.app.watch import CELL
+from foresight.insight.probes import Probe
 from foresight.levels import write_set
 from foresight.runs.agents import Agent, export_agent
 from foresight.runs.config import EnvSettings, NetSettings, RunConfig
@@ -85,6 +87,23 @@ def test_probe_reports_every_layer_concept_and_kernel_and_watch_draws_the_plan(a
 def test_what_cannot_be_probed_is_rejected_with_its_option(agent, words, message, capsys):
     assert probe(agent, *words) == 2
     assert message in capsys.readouterr().err
+
+
+def test_routes_are_of_the_movers_and_layers_asked_for(agent, monkeypatch, capsys):
+    def rows(agent, probes, levels, strengths, draws, batch):
+        yield {mover: len(own) for mover, own in levels.items()} | {"layers": [probe.layer for probe in probes]}
+        yield {"strengths": strengths, "draws": draws, "batch": batch}
+
+    probes = [Probe(np.zeros((1, 1, 4, 1, 1, 5)), concept, "c", d) for concept in ("C_A", "C_B") for d in (0, 1)]
+    monkeypatch.setattr("foresight.runs.probe_files.probes_for", lambda source, chosen: probes)
+    monkeypatch.setattr("foresight.insight.report.route_rows", rows)
+    words = ["insight", agent[0], "routes", "--levels", agent[1], "--limit", "3", "--turns", "2"]
+    assert status_of([*words, *"--mover box --layers 2 --strengths 0.5 1 --draws 4 --batch 8".split()]) == 0
+    first, second = map(json.loads, capsys.readouterr().out.splitlines())
+    assert first == {"box": 6, "layers": [1, 1]}
+    assert second == {"strengths": [0.5, 1.0], "draws": 4, "batch": 8}
+    assert status_of(words) == 0
+    assert json.loads(capsys.readouterr().out.splitlines()[0]) == {"agent": 6, "box": 6, "layers": [0, 1, 0, 1]}
 
 
 def test_insight_reads_the_plan_of_a_series_of_agents(agent, tmp_path, capsys):

@@ -52,8 +52,7 @@ def main(arguments: list[str]) -> None:
 
             print(f"page in {export(options.export)}")
         return
-    with working("loading"):
-        from foresight.web.server import serve
+    from foresight.web.server import serve
 
     def ready(address: str) -> None:
         print(f"Foresight is at {address}", flush=True)

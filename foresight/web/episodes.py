@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from scipy.special import softmax
@@ -11,7 +12,16 @@ from foresight.envs.sokoban.rules import pack_set
 from foresight.insight.edits import FOREVER, Edit
 from foresight.insight.inside import shape_of
 from foresight.insight.labels import CLASS_NAMES, CONCEPTS, label
-from foresight.insight.playing import Rules, play_in_stretches
+from foresight.insight.playing import (
+    Rules,
+    cut_rows,
+    empty_slots,
+    episode_of,
+    fill_slots,
+    play_in_stretches,
+    play_stretch,
+    prepare,
+)
 from foresight.insight.probes import Probe, choose
 from foresight.insight.records import Episode, Keep, Player
 from foresight.levels import LevelSet
@@ -45,6 +55,7 @@ class Request:
     wishes: tuple[Wish, ...] = ()
     since: int = 0  # the time-step from which on they are wished, thinking steps counted
     strength: float = 2.0
+    beginning: bool = False  # of an episode, and no more: what the agent would do here
 
     @property
     def player(self) -> Player:
@@ -66,6 +77,9 @@ def play(request: Request) -> Job:
     mind = request.mind
     rules = Rules(mind.agent.default_max_steps, mind.plan.keep if mind.plan else Keep())
     edits = edits_of(request)
+    if request.beginning:
+        yield
+        return as_json(request, play_beginning(request, rules, edits))
     stretches = play_in_stretches(
         request.player, [request.number], edits=edits, think=request.think, rules=rules, batch=1
     )
@@ -74,6 +88,17 @@ def play(request: Request) -> Job:
             return as_json(request, ended[0][1])
         yield
     raise AssertionError("a level always ends")
+
+
+def play_beginning(request: Request, rules: Rules, edits: list[Edit] | None) -> Episode:
+    """The first stretch of time-steps of an episode, by the program that plays whole ones."""
+    player, numbers = request.player, np.array([request.number], np.int32)
+    programs, rules = prepare(player.net, edits, 1, rules)
+    fixed = (player.env, player.net, programs, jnp.asarray(request.think, jnp.int32), jax.random.key(0))
+    slots, _ = fill_slots(player, numbers, empty_slots(player.env, player.net, 1, 1), 0)
+    rows = jax.tree.map(np.asarray, play_stretch(fixed, slots, rules, 1)[1])
+    ((_, kept, _),) = cut_rows(rows, np.zeros(1, np.int32), 1)
+    return episode_of(request.number, [kept], rules.keep)
 
 
 def edits_of(request: Request) -> list[Edit] | None:

@@ -11,7 +11,7 @@ from typing import Any
 from foresight.storage.files import write_whole
 from foresight.web import jobs
 from foresight.web.library import Library
-from foresight.web.pages import FOLDER
+from foresight.web.opening import FOLDER
 from foresight.web.parsing import MOST_THINKING, read_request
 
 IMPORT = re.compile(r'^import \{([^}]*)\} from "\./([\w.]+)";$', re.MULTILINE)

@@ -3,7 +3,6 @@
 import contextlib
 import http.client
 import json
-import socket
 import threading
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -46,10 +45,11 @@ class Site(NamedTuple):
 def served(pages: Any) -> Iterator[Site]:
     import uvicorn
 
-    from foresight.web.server import settings_of
+    from foresight.web.pages import make_app
+    from foresight.web.server import listen, settings_of
 
-    listening = socket.create_server(("127.0.0.1", 0))
-    server = uvicorn.Server(settings_of(pages))
+    listening = listen("127.0.0.1", 0)
+    server = uvicorn.Server(settings_of(make_app(pages=pages)))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
     try:

@@ -193,7 +193,7 @@ def test_a_visitor_plays_undoes_asks_and_wins(visit):
     page.locator("#undo").click()
     assert (text(page, "#moves"), text(page, "#pushes")) == ("1", "0")
     page.locator("#hint").click()
-    wait_for(page, "#play-status", "It would go right, and it would need 2 moves from here.")
+    wait_for(page, "#play-status", "It would go right. It is done in 2 moves.")
     page.locator("#ghost").check()
     wait_for(page, "#play-status", "Its ghost solves it in 3 moves.")
     page.locator("[data-move='4']").click()

@@ -17,6 +17,7 @@ from foresight.search.solve import SolveSettings, solve_cells
 from foresight.web.boards import fit_board, format_runs, trim
 from foresight.web.episodes import FIRST_CODE, Request, play
 from foresight.web.library import Library, Mind
+from foresight.web.maps import play_maps
 from foresight.web.problems import Problem
 from foresight.web.worker import Job
 
@@ -33,6 +34,11 @@ def pack(values: Any) -> bytes:
 def episode_job(request: Request) -> Generator[None, None, bytes]:
     """An episode."""
     return pack((yield from play(request)))
+
+
+def maps_job(request: Request) -> Generator[None, None, bytes]:
+    """The maps of an episode."""
+    return pack((yield from play_maps(request)))
 
 
 def next_job(library: Library, mind: Mind, set_name: str, after: int, think: int, want: bool) -> Job:

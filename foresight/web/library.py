@@ -13,6 +13,7 @@ from foresight.errors import ForesightError
 from foresight.insight.inside import shape_of
 from foresight.insight.plans import PlanProbes, plan_probes
 from foresight.insight.probes import Probe
+from foresight.insight.records import Keep
 from foresight.levels import LevelError, LevelSet
 from foresight.levels.naming import named_sets, open_set
 from foresight.runs.agents import Agent, load_agents
@@ -40,6 +41,26 @@ class Mind:
     def plan(self) -> PlanProbes | None:
         """The probes of its plan."""
         return plan_probes(list(self.probes)) if self.probes else None
+
+    @property
+    def of(self) -> str:
+        """The activation that the page looks at: the one its probes read, or the cell state where there is one."""
+        return self.plan.agent.of if self.plan else "c" if shape_of(self.agent.net).cells else "h"
+
+    @property
+    def keep_maps(self) -> Keep:
+        """What is kept of play to show all channels."""
+        return Keep((self.of,))
+
+    @property
+    def keep(self) -> Keep:
+        """What is kept of play to read its plan: the same, so that one program serves both; nothing without a plan."""
+        return self.keep_maps if self.plan else Keep()
+
+    @property
+    def has_maps(self) -> bool:
+        """Whether what it holds has places on the board."""
+        return len(shape_of(self.agent.net).state) == 3
 
     @property
     def size(self) -> tuple[int, int] | None:
@@ -97,6 +118,7 @@ class Library:
             "size": mind.size,
             "levels": None if mind.takes_boards else env.level_count,
             "has_plan": mind.plan is not None,
+            "has_maps": mind.has_maps,
             "symbols": [style.symbol for style in env.palette.styles],
         }
 
@@ -126,7 +148,7 @@ class Library:
         return levels.cells(index)[0]
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=8)
 def load_mind(name: str, path: str) -> Mind:
     """An agent on levels that are there, with its probes."""
     agent = load_somehow(path)

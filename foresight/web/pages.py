@@ -51,6 +51,7 @@ class Pages:
             Route("/api/agents/{name}/tiles.png", self.tiles, methods=get),
             Route("/api/levels", self.level, methods=get),
             Route("/api/episode", self.episode, methods=post),
+            Route("/api/maps", self.maps, methods=post),
             Route("/api/next", self.next, methods=post),
             Route("/api/check", self.check, methods=post),
             Route("/api/solve", self.solve, methods=post),
@@ -96,6 +97,13 @@ class Pages:
     async def played(self, asked: Request) -> bytes:
         """An episode, kept or played."""
         return await self.answers.get(key_of(asked), lambda: self.network.submit(lambda: jobs.episode_job(asked)))
+
+    async def maps(self, request: HttpRequest) -> Response:
+        """What every module holds in an episode, as maps."""
+        asked = await run_in_threadpool(parsing.read_request, self.library, parsing.read_json(await request.body()))
+        key = ("maps", key_of(asked))
+        answer = await self.answers.get(key, lambda: self.network.submit(lambda: jobs.maps_job(asked)))
+        return packed_response(request, answer)
 
     async def next(self, request: HttpRequest) -> Response:
         """The next level that the agent solves or fails."""

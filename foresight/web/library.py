@@ -1,9 +1,8 @@
 """The agents and level sets that the page offers, loaded when they are first asked for and kept while there is room."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,8 +16,8 @@ from foresight.insight.records import Keep
 from foresight.levels import LevelError, LevelSet
 from foresight.levels.naming import named_sets, open_set
 from foresight.runs.agents import Agent, load_agents
-from foresight.runs.cards import agent_files, read_card
 from foresight.runs.probe_files import probes_for
+from foresight.web.offers import Offer, name_of, offers_of
 from foresight.web.problems import Problem
 
 LEVELS_TO_TRY = ("builtin/test", "builtin/mini-test", "builtin/tiny-test", None)  # None: those trained on
@@ -75,35 +74,30 @@ class Mind:
 
 @dataclass(frozen=True)
 class Library:
-    """What can be chosen: agents with a name, run folders that were given, and named sets of levels."""
+    """What can be chosen: agents with a name, models that were given, and named sets of levels."""
 
     given: Sequence[str] = ()
-    paths: dict[str, str] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        self.paths.update({name: name for name in agent_files()})
-        self.paths.update({Path(model).name or model: model for model in self.given})
+    @cached_property
+    def offers(self) -> dict[str, Offer]:
+        """Every agent by its name, as they were when they were first asked for."""
+        return offers_of(self.given)
 
     @property
     def first(self) -> str:
         """The agent to begin with: the first that was given, or a shipped one."""
-        return Path(self.given[0]).name if self.given else next(iter(self.paths))
+        return name_of(self.given[0]) if self.given else next(iter(self.offers))
 
     def mind(self, name: str) -> Mind:
         """An agent by its name; Problem 404 where there is none."""
-        if name not in self.paths:
-            raise Problem(404, f"there is no agent '{name[:60]}'; there are: {', '.join(self.paths)}")
-        return load_mind(name, self.paths[name])
+        if name not in self.offers:
+            raise Problem(404, f"there is no agent '{name[:60]}'; there are: {', '.join(self.offers)}")
+        return load_mind(name, self.offers[name].model)
 
     def describe_agents(self) -> list[dict[str, Any]]:
         """Every agent with what a visitor wants to know before choosing; none is loaded for it."""
-        files = agent_files()
-        described = []
-        for name in self.paths:
-            card = read_card(files[name]) if name in files else None
-            about = {"domain": card.domain, "summary": card.summary} if card else {"domain": None, "summary": ""}
-            described.append({"name": name} | about)
-        return described
+        about = ("series", "steps", "domain", "summary")
+        return [{"name": name} | {key: getattr(offer, key) for key in about} for name, offer in self.offers.items()]
 
     def describe_mind(self, name: str) -> dict[str, Any]:
         """One agent in detail."""

@@ -21,8 +21,8 @@ class Turn:
 
     job: Job
     future: Future
-    deadline: float
     slices: int = 0  # that it has had
+    spent: float = 0.0  # seconds at work, without the first slice: that one may compile a program
 
 
 @dataclass
@@ -30,7 +30,7 @@ class Worker:
     """Takes jobs up to a number, and gives up on those that take too long."""
 
     most: int = 64  # jobs at a time, the one at work among them
-    seconds: float = 30.0  # after which a job has failed
+    seconds: float = 30.0  # of work after which a job has failed
     turns: list[Turn] = field(default_factory=list)  # in the order in which they came
     changed: threading.Condition = field(default_factory=threading.Condition)
     is_closed: bool = False
@@ -41,7 +41,7 @@ class Worker:
         with self.changed:
             if len(self.turns) >= self.most:
                 raise Problem(503, "too many people ask at the moment: try again in a few seconds")
-            turn = Turn(start(), Future(), time.monotonic() + self.seconds)
+            turn = Turn(start(), Future())
             self.turns.append(turn)
             if self.thread is None:
                 self.thread = threading.Thread(target=self.run, name="foresight-worker", daemon=True)
@@ -58,7 +58,9 @@ class Worker:
                 if self.is_closed:
                     return
                 turn = min(self.turns, key=lambda turn: turn.slices)  # it stays in the queue, so that it counts
-            is_over = advance(turn)
+            started = time.monotonic()
+            is_over = advance(turn, self.seconds)
+            turn.spent += time.monotonic() - started if turn.slices else 0
             turn.slices += 1
             if is_over:
                 with self.changed:
@@ -71,13 +73,13 @@ class Worker:
             self.changed.notify()
 
 
-def advance(turn: Turn) -> bool:
-    """One slice of a job; True where it is over, and its future has the result or the error."""
+def advance(turn: Turn, seconds: float) -> bool:
+    """One slice of a job that may take so many seconds in all; True where it is over, and its future has the result or the error."""
     try:
         if turn.future.cancelled():
             turn.job.close()
             return True
-        if time.monotonic() > turn.deadline:
+        if turn.spent > seconds:
             turn.job.close()
             raise Problem(504, "this took too long and was given up")
         next(turn.job)

@@ -1,5 +1,6 @@
 // A board on a canvas: tiles, things that slide from square to square, and the plan as arrows that fade in and out.
 
+import { colours } from "./maps.js";
 import { BOX_ON_TARGET, WALL, MOVES, hasBox, hasPlayer, hasTarget, playerOf } from "./rules.js";
 
 const SLIDE = 110; // milliseconds
@@ -17,6 +18,8 @@ export class BoardView {
     this.arrows = new Map(); // "kind cell class" to { now, goal }
     this.marks = { cursor: null, fault: null, ghost: null, wishes: [], drag: null };
     this.sliding = null;
+    this.warmth = null; // one channel of the network's memory, laid over the board
+    this.isPlain = false; // every wall alike, as when a level is drawn
     new ResizeObserver(() => this.redraw()).observe(canvas);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.redraw());
   }
@@ -43,6 +46,12 @@ export class BoardView {
         this.arrows.set(key, arrow);
       }
     }
+    this.redraw();
+  }
+
+  /** Lay a map over the board: { height, width, steps, codes }, or null for none. */
+  heat(map) {
+    this.warmth = map;
     this.redraw();
   }
 
@@ -77,6 +86,7 @@ export class BoardView {
     const ink = inksOf(canvas);
     const progress = this.progress(now);
     board.cells.forEach((code, cell) => this.inCell(cell, side, () => this.ground(code, cell, ink)));
+    if (this.warmth) this.drawHeat(width, height);
     const moved = progress < 1 ? this.sliding : null;
     board.cells.forEach((code, cell) => {
       const from = moved?.to.get(cell);
@@ -86,6 +96,17 @@ export class BoardView {
     const isFading = this.drawArrows(side, ink);
     this.drawMarks(side, ink);
     return progress < 1 || isFading;
+  }
+
+  drawHeat(width, height) {
+    const { context: c, warmth } = this, inks = colours(this.canvas, warmth.steps);
+    const across = width / warmth.width, down = height / warmth.height;
+    warmth.codes.forEach((code, square) => {
+      c.globalAlpha = 0.15 + 0.75 * Math.abs(code - warmth.steps) / warmth.steps;
+      c.fillStyle = `rgb(${inks[code]})`;
+      c.fillRect((square % warmth.width) * across, Math.floor(square / warmth.width) * down, across + 0.5, down + 0.5);
+    });
+    c.globalAlpha = 1;
   }
 
   progress(now) {
@@ -117,7 +138,7 @@ export class BoardView {
       return;
     }
     const isWall = code === WALL;
-    c.fillStyle = isWall ? ink.wall : ink.floor;
+    c.fillStyle = isWall ? (this.isPlain || isBesideFloor(board, cell) ? ink.wall : ink.outside) : ink.floor;
     c.fillRect(-0.005, -0.005, 1.01, 1.01);
     if (isWall) {
       const below = board.cells[cell + board.width];
@@ -165,7 +186,7 @@ export class BoardView {
       const [kind, cell, direction] = key.split(" ");
       const isBox = kind === "box", isShared = this.isShared(isBox ? "agent" : "box", cell);
       this.inCell(Number(cell), side, () => {
-        c.globalAlpha = arrow.now;
+        c.globalAlpha = arrow.now * (this.warmth ? 0.55 : 1);
         if (isShared) c.translate(...(direction < 3 ? [isBox ? 0.17 : -0.17, 0] : [0, isBox ? 0.17 : -0.17]));
         drawArrow(c, Number(direction), isBox ? ink.pushes : ink.walks, ink.halo, isBox);
       });
@@ -190,6 +211,15 @@ export class BoardView {
   }
 }
 
+/** Whether a wall has a square beside it, or at a corner, that is none. */
+function isBesideFloor({ cells, height, width }, cell) {
+  const row = Math.floor(cell / width), column = cell % width;
+  for (let r = Math.max(0, row - 1); r <= Math.min(height - 1, row + 1); r++) {
+    for (let k = Math.max(0, column - 1); k <= Math.min(width - 1, column + 1); k++) if (cells[r * width + k] !== WALL) return true;
+  }
+  return false;
+}
+
 /** What moved where, from one board to the next: { to: cell now -> cell before }. */
 function slideBetween(before, after) {
   const to = new Map();
@@ -202,7 +232,7 @@ function slideBetween(before, after) {
   return isStep ? { to } : null;
 }
 
-const INKS = ["wall", "edge", "floor", "checker", "target", "box", "box-dark", "home", "home-dark", "player", "player-dark", "eyes", "walks", "pushes", "fault", "halo"];
+const INKS = ["outside", "wall", "edge", "floor", "checker", "target", "box", "box-dark", "home", "home-dark", "player", "player-dark", "eyes", "walks", "pushes", "fault", "halo"];
 
 function inksOf(canvas) {
   const style = getComputedStyle(canvas);

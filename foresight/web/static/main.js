@@ -4,6 +4,7 @@ import { getAgent, getGif, getLevel, getNext, getStart, getTiles } from "./api.j
 import { readAddress, writeAddress } from "./address.js";
 import { BoardView } from "./board.js";
 import { Draw } from "./draw.js";
+import { Inside } from "./inside.js";
 import { Play } from "./play.js";
 import { boardOfRows } from "./rules.js";
 import { startTour, store, stored } from "./tour.js";
@@ -20,7 +21,7 @@ class Page {
     this.view = new BoardView(byId("board"));
     this.otherView = new BoardView(byId("board-other"));
     this.start = await getStart();
-    this.modes = { watch: new Watch(this), play: new Play(this), draw: new Draw(this) };
+    this.modes = { watch: new Watch(this), inside: new Inside(this), play: new Play(this), draw: new Draw(this) };
     this.wire();
     this.fill();
     if (!this.state.agent) this.welcome();
@@ -109,14 +110,23 @@ class Page {
       state.agent = this.agent.name;
       this.tiles = this.agent.size ? null : await getTiles(this.agent.name);
     }
-    if (!this.agent.size) Object.assign(state, { mode: "watch", board: "" });
+    if (!this.modes[state.mode]) state.mode = "watch";
+    if (!this.agent.size) Object.assign(state, { mode: this.isWatching ? state.mode : "watch", board: "" });
     else if (!state.board && !this.start.sets.some(({ name }) => name === state.set)) state.set = this.fitting()[0]?.name ?? "";
     this.showChoosers();
     this.showMode();
     this.modes.watch.stop();
-    if (state.mode === "watch") await this.modes.watch.load(isNew);
-    else this.modes[state.mode].load(await this.firstBoard());
+    if (this.isWatching) await this.modes.watch.load(isNew);
+    else {
+      this.modes[state.mode].load(await this.firstBoard());
+      this.say("");
+    }
     this.remember();
+  }
+
+  /** Whether the agent plays, and not the visitor. */
+  get isWatching() {
+    return this.state.mode === "watch" || this.state.mode === "inside";
   }
 
   fitting() {
@@ -127,7 +137,6 @@ class Page {
   async firstBoard() {
     const { state } = this;
     const { rows } = state.board ? { rows: expandRuns(state.board) } : await getLevel(state.set, state.level);
-    this.say("");
     return boardOfRows(rows, ...this.agent.size);
   }
 
@@ -141,7 +150,7 @@ class Page {
     for (const id of ["next-failure", "next-success", "daily"]) byId(id).hidden = !isSokoban;
     const sizes = isSokoban ? new Set(this.fitting().map(({ name }) => name)) : new Set();
     for (const option of byId("set").options) option.disabled = option.value ? !sizes.has(option.value) : !state.board;
-    document.querySelectorAll("[data-mode]").forEach((tab) => { tab.disabled = !isSokoban && tab.dataset.mode !== "watch"; });
+    document.querySelectorAll("[data-mode]").forEach((tab) => { tab.disabled = !isSokoban && (tab.dataset.mode === "play" || tab.dataset.mode === "draw"); });
     byId("curated").hidden = !isSokoban || state.agent !== this.start.curated.agent;
     byId("solve").closest("article").hidden = !isSokoban;
     byId("lurd").hidden = !isSokoban;
@@ -157,7 +166,7 @@ class Page {
     document.querySelectorAll(".panel").forEach((panel) => { panel.hidden = panel.dataset.for !== mode; });
     byId("side").setAttribute("aria-labelledby", `tab-${mode}`);
     byId("exported").hidden = true;
-    if (mode === "watch") return;
+    if (this.isWatching) return;
     byId("figure-other").hidden = true;
     byId("boards").classList.remove("two");
     byId("caption").textContent = "";
@@ -200,6 +209,7 @@ class Page {
     byId("theme").title = `Colours: ${name || "as the system"}`;
     this.view.redraw();
     this.otherView.redraw();
+    this.modes.inside.redraw();
   }
 
   async copy(text, said) {
@@ -239,7 +249,8 @@ class Page {
     if (event.ctrlKey || event.metaKey || event.altKey || tag === "TEXTAREA" || tag === "SELECT" || tag === "INPUT") return;
     if (tag === "BUTTON" && (event.key === " " || event.key === "Enter")) return;
     if (target.getAttribute("role") === "tab" && event.key.startsWith("Arrow")) { this.nextTab(event); return; }
-    if (this.agent && this.modes[this.state.mode].key(event)) event.preventDefault();
+    const mode = this.isWatching ? "watch" : this.state.mode;
+    if (this.agent && this.modes[mode].key(event)) event.preventDefault();
   }
 
   nextTab(event) {

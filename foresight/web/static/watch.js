@@ -105,6 +105,7 @@ export class Watch {
     const running = this.running = new AbortController();
     const { state } = this.page, wishes = readWishes(state.wishes);
     this.page.say("It looks at the board …");
+    if (isNew) await this.showFirst(running.signal);
     const base = this.page.wanted(), changed = { ...base, wishes, since: state.since, strength: state.strength };
     const asked = [getEpisode(wishes.length ? changed : base, running.signal)];
     if (state.compare || wishes.length) asked.push(getEpisode(wishes.length ? base : { ...base, think: 0 }, running.signal));
@@ -112,10 +113,23 @@ export class Watch {
     if (running.signal.aborted) return;
     this.episode = prepared(episode);
     this.other = other ? prepared(other) : null;
-    this.page.view.tiles = this.page.tiles;
+    Object.assign(this.page.view, { tiles: this.page.tiles, isPlain: false });
+    this.page.view.heat(null);
     this.showLoaded();
     this.go(state.look, state.tick);
+    if (state.mode === "inside") await this.page.modes.inside.load(wishes.length ? changed : base, running.signal);
     if (isNew && !isCalm() && state.mode === "watch") this.start();
+  }
+
+  /** The board itself is there sooner than what the agent makes of it. */
+  async showFirst(signal) {
+    if (!this.page.agent.size) return;
+    const board = await this.page.firstBoard();
+    if (signal.aborted) return;
+    Object.assign(this.page.view, { tiles: null, isPlain: false });
+    this.page.view.heat(null);
+    this.page.view.plan(null);
+    this.page.view.show(board);
   }
 
   showLoaded() {
@@ -133,6 +147,7 @@ export class Watch {
     byId("strength").value = state.strength;
     byId("strength-shown").textContent = state.strength;
     byId("mind").hidden = !agent.has_plan;
+    document.body.classList.toggle("no-plan", !agent.has_plan);
     byId("solution").textContent = "";
     this.graph.show(episode.values, episode.think, other?.values ?? null, other?.think ?? 0);
     this.showWishes(wishes);
@@ -171,6 +186,7 @@ export class Watch {
     if (!byId("figure-other").hidden) this.goOther(look, tick, before);
     byId("scrubber").value = look * this.ticks + tick;
     this.showNumbers(look, tick);
+    page.modes.inside.show(look, tick);
     page.remember();
   }
 

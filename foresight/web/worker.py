@@ -74,7 +74,7 @@ class Worker:
 
 
 def advance(turn: Turn, seconds: float) -> bool:
-    """One slice of a job that may take so many seconds in all; True where it is over, and its future has the result or the error."""
+    """One slice of a job that may work for so many seconds; True where it is over, and its future has what came."""
     try:
         if turn.future.cancelled():
             turn.job.close()

@@ -102,7 +102,7 @@ export class BoardView {
     const { context: c, warmth } = this, inks = colours(this.canvas, warmth.steps);
     const across = width / warmth.width, down = height / warmth.height;
     warmth.codes.forEach((code, square) => {
-      c.globalAlpha = 0.15 + 0.75 * Math.abs(code - warmth.steps) / warmth.steps;
+      c.globalAlpha = 0.85 * (Math.abs(code - warmth.steps) / warmth.steps) ** 0.75;
       c.fillStyle = `rgb(${inks[code]})`;
       c.fillRect((square % warmth.width) * across, Math.floor(square / warmth.width) * down, across + 0.5, down + 0.5);
     });

@@ -26,7 +26,7 @@ export function colours(element, steps = 15) {
   const style = getComputedStyle(element);
   const [low, zero, high] = ["--low", "--zero", "--high"].map((name) => rgb(style.getPropertyValue(name).trim()));
   return Array.from({ length: 2 * steps + 1 }, (_, code) => {
-    const share = Math.abs(code - steps) / steps, end = code < steps ? low : high;
+    const share = (Math.abs(code - steps) / steps) ** 0.75, end = code < steps ? low : high;
     return zero.map((from, part) => Math.round(from + (end[part] - from) * share));
   });
 }

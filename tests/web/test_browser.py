@@ -277,6 +277,35 @@ def test_everything_is_reached_by_keyboard_alone(visit):
     assert page.locator("#tab-play").get_attribute("aria-selected") == "true"
 
 
+def settled(page, mode):
+    """A mode with all that it shows."""
+    page.locator(f"#tab-{mode}").click()
+    if mode == "inside":
+        page.locator(".map").last.wait_for()
+        wait_for(page, "#inside-status", "")
+    page.wait_for_timeout(200)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 360])
+def test_axe_finds_no_serious_fault_in_any_mode(visit, scheme, width):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe, of the extra dev").Axe()
+    page = visit(
+        f"{LEVEL}&think=4&compare=1&channel=1.27&pins=1.27.its%20way&wishes=8.3.A.right",
+        seen=False,
+        color_scheme=scheme,
+        viewport={"width": width, "height": 800},
+    )
+    wait_for(page, "#status", "of your 1 wish")
+    for mode in ("watch", "inside", "play", "draw"):
+        settled(page, mode)
+        found = axe.run(page).response["violations"]
+        serious = [
+            (v["id"], [n["html"][:200] for n in v["nodes"]]) for v in found if v["impact"] in ("serious", "critical")
+        ]
+        assert serious == [], mode
+
+
 def test_everything_has_a_name_and_enough_contrast(visit):
     for scheme in ("light", "dark"):
         page = visit(f"{LEVEL}&think=4&compare=1", color_scheme=scheme)

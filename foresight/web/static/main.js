@@ -38,8 +38,8 @@ class Page {
 
   fill() {
     const option = (name, text = name) => Object.assign(document.createElement("option"), { value: name, textContent: text });
-    byId("agent").replaceChildren(...this.start.agents.map(({ name, domain }) => option(name, domain ? `${name} (${domain})` : name)));
-    byId("set").replaceChildren(...this.start.sets.map(({ name, levels }) => option(name, `${name} (${levels})`)), option("", "a level of your own"));
+    byId("agent").replaceChildren(...this.start.agents.map((about) => option(about.name, describeAgent(about))));
+    byId("set").replaceChildren(...this.start.sets.map(({ name, levels }) => option(name, `${name} · ${levels}`)), option("", "a level of your own"));
     const chips = this.start.curated.levels.map((level) => {
       const chip = Object.assign(document.createElement("button"), { textContent: level, title: "Fails without thinking, solves with it" });
       const { agent, set, think } = this.start.curated;
@@ -266,6 +266,12 @@ class Page {
     byId("status").textContent = text;
     byId("status").classList.toggle("fault", isFault);
   }
+}
+
+/** An agent in a few words. */
+function describeAgent({ name, domain, steps }) {
+  const words = [name, domain && domain[0].toUpperCase() + domain.slice(1), steps && `${Number((steps / 1e6).toPrecision(2))}M steps`];
+  return words.filter(Boolean).join(" · ");
 }
 
 /** The rows of a run-length encoded board. */

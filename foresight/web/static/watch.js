@@ -138,8 +138,8 @@ export class Watch {
     byId("figure-other").hidden = !isBeside;
     byId("boards").classList.toggle("two", isBeside);
     byId("caption-other").textContent = isBeside ? `${wishes.length ? "Left alone" : "Without thinking"}: ${outcomeOf(other)}` : "";
-    const how = wishes.length ? "With your wishes" : state.think ? `After ${state.think} thinking step${state.think > 1 ? "s" : ""}` : "Without thinking";
-    byId("caption").textContent = `${how}: ${outcomeOf(episode)}`;
+    const how = wishes.length ? "With your wishes" : state.think ? `After ${counted(state.think, "thinking step")}` : "Without thinking";
+    byId("caption").textContent = isBeside ? `${how}: ${outcomeOf(episode)}` : "";
     byId("scrubber").max = this.looks * this.ticks;
     byId("think").value = state.think;
     byId("think-shown").textContent = state.think;
@@ -159,7 +159,7 @@ export class Watch {
     const { episode, other } = this;
     if (wishes.length) return `It followed ${episode.obeyed.filter(Boolean).length} of your ${wishes.length} wish${wishes.length > 1 ? "es" : ""}, and ${outcomeOf(episode)}; left alone it ${outcomeOf(other)}.`;
     if (other && episode.solved && !other.solved) return `Thinking helps: it ${outcomeOf(episode)}; without thinking it ${outcomeOf(other)}.`;
-    return `It ${outcomeOf(episode)}.`;
+    return `${episode.think ? `After ${counted(episode.think, "thinking step")}` : "Without thinking"} it ${outcomeOf(episode)}.`;
   }
 
   showWishes(wishes) {
@@ -291,7 +291,8 @@ function prepared(episode) {
   return { ...episode, decoded: episode.boards.map((text) => decodeBoard(text, episode.height, episode.width)) };
 }
 
-const outcomeOf = (episode) => (episode.solved ? `solved it in ${episode.moves} moves` : `did not solve it in ${episode.moves} moves`);
+const counted = (count, thing) => `${count} ${thing}${count === 1 ? "" : "s"}`;
+const outcomeOf = (episode) => `${episode.solved ? "solved it" : "did not solve it"} in ${counted(episode.moves, "move")}`;
 
 function planAt(episode, look, tick) {
   if (!episode.plan || look >= episode.actions.length) return null;

@@ -187,7 +187,7 @@ export class BoardView {
       const isBox = kind === "box", isShared = this.isShared(isBox ? "agent" : "box", cell);
       this.inCell(Number(cell), side, () => {
         c.globalAlpha = arrow.now * (this.warmth ? 0.55 : 1);
-        if (isShared) c.translate(...(direction < 3 ? [isBox ? 0.17 : -0.17, 0] : [0, isBox ? 0.17 : -0.17]));
+        if (isShared) makeRoom(c, direction < 3, isBox ? 1 : -1);
         drawArrow(c, Number(direction), isBox ? ink.pushes : ink.walks, ink.halo, isBox);
       });
     }
@@ -285,6 +285,14 @@ function figure(c, ink) {
   c.fill();
   disc(c, 0.62, 0.44, 0.065);
   c.fill();
+}
+
+/** Half of a square, for one of two arrows on it. */
+function makeRoom(c, isUpright, side) {
+  c.translate(isUpright ? 0.2 * side : 0, isUpright ? 0 : 0.2 * side);
+  c.translate(0.5, 0.5);
+  c.scale(0.82, 0.82);
+  c.translate(-0.5, -0.5);
 }
 
 /** An arrow along a direction by its class, with a halo around it; class 0, "not here", is a cross. */

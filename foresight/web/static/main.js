@@ -2,12 +2,12 @@
 
 import { getAgent, getGif, getLevel, getNext, getStart, getTiles } from "./api.js";
 import { readAddress, writeAddress } from "./address.js";
-import { BoardView } from "./board.js";
+import { BoardView, isCalm } from "./board.js";
 import { Draw } from "./draw.js";
 import { Inside } from "./inside.js";
 import { Play } from "./play.js";
 import { boardOfRows } from "./rules.js";
-import { startTour, store, stored } from "./tour.js";
+import { isFirstVisit, startTour, store, stored } from "./tour.js";
 import { Watch } from "./watch.js";
 
 const THEMES = ["", "light", "dark"];
@@ -25,8 +25,15 @@ class Page {
     this.wire();
     this.fill();
     if (!this.state.agent) this.welcome();
-    await this.show(!this.state.look && !this.state.tick);
-    startTour();
+    const isNew = !this.state.look && !this.state.tick;
+    if (isFirstVisit()) startTour((number) => this.tell(number));
+    await this.show(isNew);
+  }
+
+  /** A first visit: it waits through the first caption, and plays from the second on. */
+  tell(number) {
+    this.isHeld = number === 0;
+    if (!this.isHeld && !isCalm() && this.state.mode === "watch" && !this.modes.watch.timer) this.modes.watch.start();
   }
 
   /** What a visitor sees who comes without a link: a level that thinking solves. */
@@ -65,7 +72,7 @@ class Page {
     document.querySelectorAll("[data-mode]").forEach((tab) => { tab.onclick = () => this.change({ mode: tab.dataset.mode }); });
     byId("share").onclick = () => this.copy(location.href, "Link copied.");
     byId("theme").onclick = () => this.theme((THEMES.indexOf(document.documentElement.dataset.theme ?? "") + 1) % THEMES.length);
-    byId("help").onclick = () => startTour(true);
+    byId("help").onclick = () => startTour();
     byId("gif").onclick = () => this.saveGif();
     byId("lurd").onclick = () => this.exportText(this.modes.watch.episode?.lurd ?? "");
     byId("python").onclick = () => this.exportText(this.python());

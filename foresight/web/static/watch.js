@@ -118,7 +118,7 @@ export class Watch {
     this.showLoaded();
     this.go(state.look, state.tick);
     if (state.mode === "inside") await this.page.modes.inside.load(wishes.length ? changed : base, running.signal);
-    if (isNew && !isCalm() && state.mode === "watch") this.start();
+    if (isNew && !isCalm() && state.mode === "watch" && !this.page.isHeld) this.start();
   }
 
   /** The board itself is there sooner than what the agent makes of it. */

@@ -1,8 +1,5 @@
 """The page in a real browser: Chromium where there is one on this machine, with the shipped agent."""
 
-import os
-import shutil
-
 import pytest
 
 pytest.importorskip("uvicorn", reason="needs the extra web")
@@ -13,16 +10,13 @@ from playwright import sync_api as playwright
 from foresight.web.export import page_of, record
 from foresight.web.library import Library
 from foresight.web.pages import Pages
+from tests.web.chromium import CHROMIUM, FLAGS
 from tests.web.serving import served
 
-CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
-CHROMIUM = CHROMIUM or shutil.which("google-chrome")
 pytestmark = [
     pytest.mark.extra,
     pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium on this machine (CHROMIUM names one)"),
 ]
-FLAGS = """--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking
-    --disable-component-update --disable-sync""".split()
 LEVEL = "#agent=drc33-100m&set=builtin/hard&level=14"
 WAIT = 30_000  # milliseconds; programs are compiled while the first test waits
 PAIR = "#######\n#@ $ .#\n#######"

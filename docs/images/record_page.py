@@ -16,11 +16,11 @@ from tests.web.serving import served
 
 FOLDER = Path(__file__).parent
 LEVEL = "agent=drc33-100m&set=builtin/hard&level=14&think=4"
-BESIDE = "&pins=1.18.boxes%20down,2.31.its%20way&beside=1"
+BESIDE = "&pins=1.29.boxes%20left,1.28.boxes%20right&beside=1"
 FAULTY = "#######\n#@ $. #\n# .$  #\n##@####"
 PICTURES = {  # name: address, light or dark, width and height, what is done there
     "web-watch": (f"{LEVEL}&compare=1&look=6&tick=2", "light", (1280, 900), None),
-    "web-inside": (f"{LEVEL}&mode=inside&look=3&tick=2&channel=1.18{BESIDE}", "light", (1280, 1330), None),
+    "web-inside": (f"{LEVEL}&mode=inside&look=3&tick=2&channel=1.29{BESIDE}", "light", (1280, 1330), None),
     "web-draw": (f"{LEVEL}&mode=draw", "dark", (1280, 900), FAULTY),
     "web-phone": (f"{LEVEL}&look=6&tick=2", "dark", (390, 844), None),
 }
@@ -59,7 +59,6 @@ def visit(page: Page, address: str) -> None:
 
 def frames(page: Page) -> Iterator[np.ndarray]:
     """The two boards at every tick of thinking, and after every move."""
-    page.locator("#board").focus()
     while True:
         page.wait_for_timeout(60)
         picture = imread(io.BytesIO(page.locator("#boards").screenshot()))
@@ -73,17 +72,12 @@ def frames(page: Page) -> Iterator[np.ndarray]:
 
 def with_few_colours(pictures: np.ndarray) -> np.ndarray:
     """Each pixel in the nearest of the colours that occur most, which are as many as an animation can have."""
-    coarse = pictures & 0xF8
-    colours, counts = np.unique(coarse.reshape(-1, 3), axis=0, return_counts=True)
-    kept = colours[np.argsort(-counts)[:COLOURS]].astype(int)
-    nearest = [np.argmin(((kept - colour) ** 2).sum(1)) for colour in colours.astype(int)]
-    places = np.searchsorted(code_of(colours), code_of(coarse))
-    return kept.astype(np.uint8)[np.array(nearest)[places]]
-
-
-def code_of(colours: np.ndarray) -> np.ndarray:
-    """A colour as one number, in the order in which `np.unique` sorts them."""
-    return colours.astype(int) @ np.array([1 << 16, 1 << 8, 1])
+    codes = pictures.astype(np.int32) @ np.array([1 << 16, 1 << 8, 1], np.int32)
+    found, places, counts = np.unique(codes, return_inverse=True, return_counts=True)
+    colours = np.stack([found >> 16, found >> 8 & 255, found & 255], axis=1)
+    kept = colours[np.argsort(-counts)[:COLOURS]]
+    nearest = np.array([np.argmin(((kept - colour) ** 2).sum(1)) for colour in colours])
+    return kept.astype(np.uint8)[nearest[places.reshape(codes.shape)]]
 
 
 if __name__ == "__main__":

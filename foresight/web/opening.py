@@ -37,9 +37,8 @@ class Opening:
         return Response(self.static[name], media_type=KINDS[Path(name).suffix], headers={"cache-control": "no-cache"})
 
 
-def in_thread(build: "Callable[[], ASGIApp]", on_error: Callable[[], None]) -> "Future[ASGIApp]":
-    """What `build` returns, from a thread of its own; `on_error` is called where it fails, and the future has why."""
-    future: Future[ASGIApp] = Future()
+def build_in_thread(future: "Future[ASGIApp]", build: Callable[[], ASGIApp], on_error: Callable[[], None]) -> None:
+    """Give a future what `build` returns, from a thread of its own; `on_error` is called where it fails."""
 
     def run() -> None:
         try:
@@ -49,7 +48,6 @@ def in_thread(build: "Callable[[], ASGIApp]", on_error: Callable[[], None]) -> "
             on_error()
 
     threading.Thread(target=run, name="foresight-loading", daemon=True).start()
-    return future
 
 
 def at_once(app: ASGIApp) -> "Future[ASGIApp]":

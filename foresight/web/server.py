@@ -5,6 +5,7 @@ It listens and shows the page within a second; what needs jax is imported, loade
 
 import socket
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from typing import TYPE_CHECKING
 
 import uvicorn
@@ -12,7 +13,7 @@ from starlette.types import ASGIApp
 
 from foresight.errors import ForesightError
 from foresight.web.guard import Guard
-from foresight.web.opening import Opening, in_thread
+from foresight.web.opening import Opening, build_in_thread
 from foresight.web.problems import Problem
 
 if TYPE_CHECKING:
@@ -31,8 +32,9 @@ def serve(
 ) -> None:
     """Serve until interrupted; `on_ready` gets the address."""
     listening = listen(host, port)
-    behind = in_thread(lambda: load(given), lambda: setattr(server, "should_exit", True))
+    behind: Future[ASGIApp] = Future()
     server = uvicorn.Server(settings_of(Guard(Opening(behind), names)))
+    build_in_thread(behind, lambda: load(given), lambda: setattr(server, "should_exit", True))
     shown = f"[{host}]" if ":" in host else host
     on_ready(f"http://{shown}:{listening.getsockname()[1]}/")
     server.run(sockets=[listening])

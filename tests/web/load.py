@@ -203,13 +203,11 @@ async def visit(port: int, process: int, viewers: int, players: int, seconds: fl
 def serving(*arguments: str, before: tuple[str, ...] = ()) -> Iterator[tuple[int, int]]:
     """`foresight serve` as a process: its port and its number."""
     command = [*before, sys.executable, "-m", "foresight", "serve", "--port", "0", *arguments]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    try:
-        port = int(process.stdout.readline().rsplit(":", 1)[1].strip().rstrip("/"))
-        yield port, process.pid
-    finally:
-        process.terminate()
-        process.wait(30)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        try:
+            yield int(process.stdout.readline().rsplit(":", 1)[1].strip().rstrip("/")), process.pid
+        finally:
+            process.terminate()
 
 
 def load(viewers: int, players: int, seconds: float, before: tuple[str, ...] = ()) -> Record:

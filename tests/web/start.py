@@ -4,41 +4,33 @@ python -m tests.web.start
 """
 
 import json
-import subprocess
-import sys
 import time
 import urllib.request
 
-from tests.web.load import AGENT, CURATED, SET
+from tests.web.load import AGENT, CURATED, SET, serving
 
 
 def time_start() -> dict[str, float]:
     """Start the command as a process, and note when what is there."""
     started, noted = time.monotonic(), {}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "foresight", "serve", "--port", "0"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
-    try:
-        address = process.stdout.readline().split()[-1]
+    with serving() as (port, _):
+        address = f"http://127.0.0.1:{port}/"
         noted["address"] = time.monotonic() - started
-        urllib.request.urlopen(address, timeout=60).read()
-        noted["page"] = time.monotonic() - started
-        urllib.request.urlopen(f"{address}api/start", timeout=60).read()
-        noted["loaded"] = time.monotonic() - started
-        for name in ("first game", "second game"):
-            body = {"agent": AGENT, "set": SET, "level": CURATED[len(noted) % 2], "think": 4}
-            asked = time.monotonic()
-            answer = urllib.request.urlopen(f"{address}api/episode", json.dumps(body).encode(), timeout=120).read()
-            looks = len(json.loads(answer)["actions"])
+        for name, path in (("page", ""), ("loaded", "api/start")):
+            fetch(f"{address}{path}")
             noted[name] = time.monotonic() - started
-        noted["a move of the second game"] = (time.monotonic() - asked) / looks
-        return {name: round(seconds, 3) for name, seconds in noted.items()}
-    finally:
-        process.terminate()
-        process.wait(30)
+        for name, level in (("first game", CURATED[0]), ("second game", CURATED[1])):
+            asked = time.monotonic()
+            game = fetch(f"{address}api/episode", {"agent": AGENT, "set": SET, "level": level, "think": 4})
+            noted[name] = time.monotonic() - started
+        noted["a move of the second game"] = (time.monotonic() - asked) / len(json.loads(game)["actions"])
+    return {name: round(seconds, 3) for name, seconds in noted.items()}
+
+
+def fetch(address: str, body: dict | None = None) -> bytes:
+    """What an address answers."""
+    with urllib.request.urlopen(address, body and json.dumps(body).encode(), timeout=120) as answer:
+        return answer.read()
 
 
 if __name__ == "__main__":

@@ -101,8 +101,9 @@ export class BoardView {
   drawHeat(width, height) {
     const { context: c, warmth } = this, inks = colours(this.canvas, warmth.steps);
     const across = width / warmth.width, down = height / warmth.height;
+    const isFaint = (square) => !this.tiles && this.board.cells.length === warmth.codes.length && this.board.cells[square] === WALL;
     warmth.codes.forEach((code, square) => {
-      c.globalAlpha = 0.85 * (Math.abs(code - warmth.steps) / warmth.steps) ** 0.75;
+      c.globalAlpha = (isFaint(square) ? 0.4 : 0.9) * (Math.abs(code - warmth.steps) / warmth.steps) ** 0.75;
       c.fillStyle = `rgb(${inks[code]})`;
       c.fillRect((square % warmth.width) * across, Math.floor(square / warmth.width) * down, across + 0.5, down + 0.5);
     });

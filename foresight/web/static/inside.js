@@ -105,7 +105,7 @@ export class Inside {
   readOff(layer, channel) {
     const rows = this.maps.read_most.filter((row) => row[0] === layer && row[1] === channel);
     if (!rows.length) return "";
-    return `tells best ${rows.map(([, , concept, direction]) => `that ${WORDS[concept]} ${direction}`).join(", or ")}`;
+    return `the probes lean on it most to tell that ${rows.map(([, , concept, direction, sign]) => `${WORDS[concept]} ${direction} (where it is ${sign > 0 ? "high" : "low"})`).join(", or that ")}`;
   }
 
   choose(layer, channel) {
@@ -206,7 +206,7 @@ export class Inside {
     const { maps, chosen } = this;
     const pinned = chosen && this.pins.some(({ layer, channel }) => layer === chosen.layer && channel === chosen.channel);
     byId("chosen").textContent = chosen ? channelName(chosen) : "No map chosen";
-    byId("chosen-read").textContent = chosen ? this.readOff(chosen.layer, chosen.channel) || "Nothing that we read for is told by it best." : "Choose one to lay it over the board.";
+    byId("chosen-read").textContent = chosen ? sentence(this.readOff(chosen.layer, chosen.channel) || "the probes lean on other channels") : "Choose one to lay it over the board.";
     byId("pin").disabled = !chosen;
     byId("pin").textContent = pinned ? "Unpin" : "Pin";
     this.page.view.heat(chosen ? { ...maps, codes: mapAt(maps, look, tick, chosen.layer, chosen.channel) } : null);
@@ -217,6 +217,8 @@ export class Inside {
     this.show(look, tick);
   }
 }
+
+const sentence = (text) => `${text[0].toUpperCase()}${text.slice(1)}.`;
 
 /** Training steps in few letters. */
 function shortSteps(steps) {

@@ -1,5 +1,7 @@
 """The page in a real browser: Chromium where there is one on this machine, with the shipped agent."""
 
+import re
+
 import pytest
 
 pytest.importorskip("uvicorn", reason="needs the extra web")
@@ -281,6 +283,45 @@ def test_the_next_level_that_it_fails_and_the_exports(visit):
     with page.expect_download() as download:
         page.locator("#gif").click()
     assert download.value.suggested_filename == "foresight.gif"
+
+
+@pytest.mark.parametrize(
+    "level", ["set=builtin/hard&level=14", "board=7%23|%23@-$-.%23|%235-%23|%235-%23|%235-%23|%235-%23|7%23"]
+)
+def test_the_python_of_a_changed_mind_gives_the_same_game(visit, capsys, monkeypatch, tmp_path, level):
+    page = visit(f"#agent=drc33-100m&{level}&think=2&wishes=3.3.A.down,4.4.B.right&strength=4")
+    wait_for(page, "#status", "of your 2 wishes")
+    page.locator("#python").click()
+    monkeypatch.chdir(tmp_path)
+    exec(text(page, "#exported"), {})
+    outcome = re.fullmatch(r"(not solved|solved) in (\d+) moves\n", capsys.readouterr().out)
+    did = "did not solve it" if outcome[1] == "not solved" else "solved it"
+    assert f"and {did} in {outcome[2]} move" in text(page, "#status")
+
+
+def swipe(page, right, down):
+    box, touch = page.locator("#board").bounding_box(), page.context.new_cdp_session(page)
+    x, y = box["x"] + 100, box["y"] + 100
+    for kind, share in (("touchStart", 0), ("touchMove", 0.5), ("touchMove", 1), ("touchEnd", None)):
+        points = [] if share is None else [{"x": x + share * right, "y": y + share * down}]
+        touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+
+def test_a_visitor_swipes_on_a_phone(visit):
+    page = visit(f"{LEVEL}&mode=play", viewport={"width": 390, "height": 844}, has_touch=True)
+    page.locator("[aria-label^='The board, your move 1,']").wait_for()
+    for right, down in ((80, 0), (0, 80), (-80, 0), (-80, 0)):  # pushes a box, goes down and back; then a wall
+        swipe(page, right, down)
+    wait_for(page, "#moves", "3")
+    assert text(page, "#pushes") == "1"
+
+
+def test_the_first_visit_begins_to_play_with_the_second_caption(visit):
+    page = visit(LEVEL, seen=False, reduced_motion="no-preference")
+    wait_for(page, "#status", "solve")
+    assert text(page, "#play") == "Play"
+    page.locator("#tour-next").click()
+    wait_for(page, "#play", "Pause")
 
 
 def test_a_first_visit_is_told_three_captions_once(visit):

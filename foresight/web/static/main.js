@@ -1,11 +1,12 @@
 // The page: choosers, modes and the address; watching, playing and drawing are in files of their own.
 
 import { getAgent, getGif, getLevel, getNext, getStart, getTiles } from "./api.js";
-import { readAddress, writeAddress } from "./address.js";
+import { readAddress, readWishes, writeAddress } from "./address.js";
 import { BoardView, isCalm } from "./board.js";
 import { Draw } from "./draw.js";
 import { Inside } from "./inside.js";
 import { Play } from "./play.js";
+import { expandRuns, pythonOf } from "./python.js";
 import { boardOfRows } from "./rules.js";
 import { isFirstVisit, startTour, store, stored } from "./tour.js";
 import { Watch } from "./watch.js";
@@ -75,7 +76,7 @@ class Page {
     byId("help").onclick = () => startTour();
     byId("gif").onclick = () => this.saveGif();
     byId("lurd").onclick = () => this.exportText(this.modes.watch.episode?.lurd ?? "");
-    byId("python").onclick = () => this.exportText(this.python());
+    byId("python").onclick = () => this.exportText(pythonOf(this.state, Boolean(this.agent.size)));
     addEventListener("hashchange", () => { this.state = readAddress(location.hash); this.guarded(() => this.show(false)); });
     addEventListener("keydown", (event) => this.key(event));
     this.theme(Math.max(0, THEMES.indexOf(stored("foresight-theme") ?? "")));
@@ -91,6 +92,12 @@ class Page {
     const { agent, set, level, board, think } = this.state;
     if (!this.agent.size) return { agent, level, think };
     return board ? { agent, board, think } : { agent, set, level, think };
+  }
+
+  /** The same, with the arrows that were written. */
+  asked() {
+    const { since, strength } = this.state, wishes = readWishes(this.state.wishes);
+    return wishes.length ? { ...this.wanted(), wishes, since, strength } : this.wanted();
   }
 
   /** Change the state, and show what it says; `isNew` where it is another level. */
@@ -233,17 +240,10 @@ class Page {
     byId("exported").textContent = text;
   }
 
-  python() {
-    const { agent, set, level, board, think } = this.state, isOwn = this.agent.size && board;
-    const levels = this.agent.size && !board ? `, levels="${set}"` : "";
-    const what = isOwn ? `"""\n${expandRuns(board).join("\n")}\n"""` : level;
-    return `import foresight\n\nagent = foresight.load_agent("${agent}"${levels})\nepisode = agent.play(${what}${think ? `, think=${think}` : ""})\nprint(episode.outcome)\nepisode.save_gif("episode.gif")\n`;
-  }
-
   async saveGif() {
     await this.guarded(async () => {
       this.say("Drawing the animation …");
-      const address = URL.createObjectURL(await getGif(this.wanted()));
+      const address = URL.createObjectURL(await getGif(this.asked()));
       const link = Object.assign(document.createElement("a"), { href: address, download: "foresight.gif" });
       link.click();
       setTimeout(() => URL.revokeObjectURL(address), 10_000);
@@ -279,11 +279,6 @@ class Page {
 function describeAgent({ name, domain, steps }) {
   const words = [name, domain && domain[0].toUpperCase() + domain.slice(1), steps && `${Number((steps / 1e6).toPrecision(2))}M steps`];
   return words.filter(Boolean).join(" · ");
-}
-
-/** The rows of a run-length encoded board. */
-function expandRuns(runs) {
-  return runs.split("|").map((row) => row.replace(/(\d+)(.)/g, (_, count, symbol) => symbol.repeat(Math.min(Number(count), 64))).replaceAll("-", " "));
 }
 
 const page = new Page();

@@ -106,8 +106,8 @@ export class Watch {
     const { state } = this.page, wishes = readWishes(state.wishes);
     this.page.say("It looks at the board …");
     if (isNew) await this.showFirst(running.signal);
-    const base = this.page.wanted(), changed = { ...base, wishes, since: state.since, strength: state.strength };
-    const asked = [getEpisode(wishes.length ? changed : base, running.signal)];
+    const base = this.page.wanted(), own = this.page.asked();
+    const asked = [getEpisode(own, running.signal)];
     if (state.compare || wishes.length) asked.push(getEpisode(wishes.length ? base : { ...base, think: 0 }, running.signal));
     const [episode, other] = await Promise.all(asked);
     if (running.signal.aborted) return;
@@ -117,7 +117,7 @@ export class Watch {
     this.page.view.heat(null);
     this.showLoaded();
     this.go(state.look, state.tick);
-    if (state.mode === "inside") await this.page.modes.inside.load(wishes.length ? changed : base, running.signal);
+    if (state.mode === "inside") await this.page.modes.inside.load(own, running.signal);
     if (isNew && !isCalm() && state.mode === "watch" && !this.page.isHeld) this.start();
   }
 

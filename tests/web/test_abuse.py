@@ -15,7 +15,7 @@ from tests.web.tiny import tiny_pages
 
 pytestmark = pytest.mark.extra
 
-POSTS = ("/api/episode", "/api/next", "/api/check", "/api/solve", "/api/gif")
+POSTS = ("/api/episode", "/api/maps", "/api/next", "/api/check", "/api/solve", "/api/gif")
 BOARD = "6#|#@$-.#|#4-#|#4-#|#4-#|6#"
 SECRET = "a line that only this file has: 5f1c9"
 

@@ -1,7 +1,9 @@
 """The page's requests, asked of a real server."""
 
 import base64
+import time
 import zlib
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -211,6 +213,18 @@ def test_the_next_level_that_it_fails_is_one_that_it_fails(site):
     assert found["level"] > 2
     asked = {"agent": "tiny", "set": "builtin/tiny-test", "level": found["level"]}
     assert not site.post("/api/episode", asked).json["solved"]
+
+
+def test_a_second_visitor_does_not_wait_for_the_first(site):
+    long = {"agent": "tiny", "set": "builtin/tiny-test", "want": "solve", "think": 16, "after": 40}
+    short = {"agent": "tiny", "board": BOARD, "think": 5, "beginning": True}
+    with ThreadPoolExecutor() as threads:
+        first = threads.submit(site.post, "/api/next", long)
+        while not site.pages.network.turns:
+            time.sleep(0.001)
+        assert site.post("/api/episode", short).status == 200
+        assert not first.done()
+        assert first.result(60).status == 200
 
 
 def test_the_same_question_is_computed_once(site, monkeypatch):

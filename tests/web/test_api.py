@@ -1,9 +1,12 @@
 """The page's requests, asked of a real server."""
 
 import base64
+import gzip
+import json
 import time
 import zlib
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,6 +18,8 @@ from foresight.insight.playing import play as play_levels
 from foresight.insight.tracing import trace
 from foresight.levels.solution import is_solution, parse_lurd
 from foresight.levels.text import parse
+from foresight.search.solve import solve_cells
+from foresight.web import jobs
 from foresight.web.boards import format_runs, read_board
 from foresight.web.export import finish
 from foresight.web.maps import play_maps, read_most
@@ -183,9 +188,22 @@ def test_a_good_board_comes_back_as_rows_and_as_one_line(site):
 def test_a_solution_is_shortest_and_an_unsolvable_board_is_proven_so(site):
     found = site.post("/api/solve", {"board": BOARD}).json
     (board,) = parse(BOARD.encode(), "level")
-    assert (found["outcome"], found["solution"]) == ("solved", "RR")
+    assert (found["outcome"], found["solution"], found["fewest"]) == ("solved", "RR", "moves")
     assert is_solution(board.cells, parse_lurd(found["solution"]))
     assert site.post("/api/solve", {"board": "######\n#$ @.#\n######"}).json["outcome"] == "exhausted"
+
+
+def test_a_board_with_too_many_ways_for_fewest_moves_is_solved_with_fewest_pushes(monkeypatch):
+    (board,) = parse(b"########\n#@     #\n#   $ .#\n#      #\n########", "level")
+    settings = []
+
+    def solve(cells, asked):
+        settings.append(asked.shortest)
+        return solve_cells(cells, replace(asked, budget=1) if asked.shortest == "moves" else asked)
+
+    monkeypatch.setattr(jobs, "solve_cells", solve)
+    found = json.loads(gzip.decompress(finish(jobs.solve_job(board.cells))))
+    assert (settings, found["outcome"], found["fewest"]) == (["moves", "pushes"], "solved", "pushes")
 
 
 def test_the_moves_in_letters_give_the_last_board(site, episode):

@@ -152,7 +152,7 @@ def test_a_pasted_level_is_checked_and_its_fault_named(visit):
     page.locator("#text").fill("7#|#@-$-.#|7#")
     wait_for(page, "#draw-status", "A level with 1 box.")
     page.locator("#prove").click()
-    wait_for(page, "#draw-status", "Yes: 3 moves with 2 pushes")
+    wait_for(page, "#draw-status", "Yes: 3 moves and 2 pushes: no solution has fewer moves.")
     page.locator("#text").fill("######\n#$ @.#\n######")
     wait_for(page, "#draw-status", "A level with 1 box.")
     page.locator("#prove").click()

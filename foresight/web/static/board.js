@@ -123,10 +123,11 @@ export class BoardView {
 
   /** Draw within a cell, in units of its side. */
   inCell(cell, side, draw, [right, down] = [0, 0]) {
-    const { context: c, board } = this;
+    const { context: c, board } = this, column = cell % board.width, row = Math.floor(cell / board.width);
+    const x = Math.round(column * side), y = Math.round(row * side); // whole pixels, so that no seams show
     c.save();
-    c.translate(((cell % board.width) + right) * side, (Math.floor(cell / board.width) + down) * side);
-    c.scale(side, side);
+    c.translate(x + right * side, y + down * side);
+    c.scale(Math.round((column + 1) * side) - x, Math.round((row + 1) * side) - y);
     draw();
     c.restore();
   }
@@ -135,23 +136,23 @@ export class BoardView {
     const { context: c, board, tiles } = this;
     if (tiles) {
       c.imageSmoothingEnabled = false;
-      c.drawImage(tiles, code * tiles.height, 0, tiles.height, tiles.height, 0, 0, 1.01, 1.01);
+      c.drawImage(tiles, code * tiles.height, 0, tiles.height, tiles.height, 0, 0, 1, 1);
       return;
     }
     const isWall = code === WALL;
     c.fillStyle = isWall ? (this.isPlain || isBesideFloor(board, cell) ? ink.wall : ink.outside) : ink.floor;
-    c.fillRect(-0.005, -0.005, 1.01, 1.01);
+    c.fillRect(0, 0, 1, 1);
     if (isWall) {
       const below = board.cells[cell + board.width];
       if (below !== undefined && below !== WALL) {
         c.fillStyle = ink.edge;
-        c.fillRect(-0.005, 0.86, 1.01, 0.145);
+        c.fillRect(0, 0.86, 1, 0.14);
       }
       return;
     }
     if ((cell % board.width + Math.floor(cell / board.width)) % 2) {
       c.fillStyle = ink.checker;
-      c.fillRect(-0.005, -0.005, 1.01, 1.01);
+      c.fillRect(0, 0, 1, 1);
     }
     if (hasTarget(code)) {
       c.strokeStyle = ink.target;

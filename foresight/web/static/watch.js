@@ -250,7 +250,8 @@ export class Watch {
     byId("solution").textContent = "searching …";
     const first = this.episode.decoded[0];
     const found = await getSolution(rowsOfBoard(first).join("\n")).catch((problem) => ({ problem }));
-    byId("solution").textContent = found.problem?.message ?? describeSolution(found);
+    const own = found.outcome === "solved" && this.episode.solved ? ` The agent took ${counted(this.episode.moves, "move")}.` : "";
+    byId("solution").textContent = found.problem?.message ?? describeSolution(found) + own;
     if (found.outcome === "solved") this.showSolution(first, found.solution);
   }
 
@@ -282,7 +283,7 @@ export class Watch {
 
 /** What a search came to, in words. */
 export function describeSolution(found) {
-  if (found.outcome === "solved") return `${found.moves} moves with ${found.pushes} pushes, the fewest pushes there can be.`;
+  if (found.outcome === "solved") return `${counted(found.moves, "move")} and ${found.pushes} pushes: no solution has fewer ${found.fewest}.`;
   if (found.outcome === "exhausted") return "It cannot be solved: every position that can be reached was looked at.";
   return "Not found in the time allowed; it may still have a solution.";
 }

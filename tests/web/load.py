@@ -90,6 +90,7 @@ class Visitor:
     port: int
     record: Record
     chance: random.Random
+    levels: tuple[int, ...] = CURATED
     streams: tuple | None = None
 
     async def ask(self, kind: str, path: str, body: dict | None = None) -> dict | None:
@@ -126,7 +127,7 @@ class Visitor:
         self.streams = None
 
     async def look_at_all_games(self) -> None:
-        for level in CURATED:
+        for level in self.levels:
             for think in THINKING:
                 await self.ask("first", "/api/episode", {"agent": AGENT, "set": SET, "level": level, "think": think})
         self.close()
@@ -140,7 +141,7 @@ class Visitor:
         await self.ask("start", "/api/start")
         await self.ask("agent", f"/api/agents/{AGENT}")
         while time.monotonic() < end:
-            level, think = self.chance.choice(CURATED), self.chance.choice(THINKING)
+            level, think = self.chance.choice(self.levels), self.chance.choice(THINKING)
             asked, kind = {"agent": AGENT, "set": SET, "level": level, "think": think}, KEPT
             if self.chance.random() < CURIOUS:
                 asked |= {"set": PLAYED, "level": self.chance.randrange(1000), "think": self.chance.randrange(17)}
@@ -186,11 +187,13 @@ async def watch_memory(process: int, record: Record, end: float) -> None:
         await asyncio.sleep(2)
 
 
-async def visit(port: int, process: int, viewers: int, players: int, seconds: float) -> Record:
+async def visit(
+    port: int, process: int, viewers: int, players: int, seconds: float, watched: tuple[int, ...] = CURATED
+) -> Record:
     """All visitors at once."""
     record, end = Record(), time.monotonic() + seconds
     levels = list(open_set(PLAYED).cells())
-    made = [Visitor(port, record, random.Random(number)) for number in range(viewers + players)]
+    made = [Visitor(port, record, random.Random(number), watched) for number in range(viewers + players)]
     tasks = [visitor.view(end) for visitor in made[:viewers]]
     tasks += [visitor.play(end, levels) for visitor in made[viewers:]]
     await asyncio.gather(watch_memory(process, record, end), *tasks)
@@ -210,11 +213,13 @@ def serving(*arguments: str, before: tuple[str, ...] = ()) -> Iterator[tuple[int
             process.terminate()
 
 
-def load(viewers: int, players: int, seconds: float, before: tuple[str, ...] = ()) -> Record:
+def load(
+    viewers: int, players: int, seconds: float, before: tuple[str, ...] = (), watched: tuple[int, ...] = CURATED
+) -> Record:
     """Start a server, look once at each of the games that many will look at, and send the visitors."""
     with serving(before=before) as (port, process):
-        asyncio.run(Visitor(port, Record(), random.Random(0)).look_at_all_games())
-        return asyncio.run(visit(port, process, viewers, players, seconds))
+        asyncio.run(Visitor(port, Record(), random.Random(0), watched).look_at_all_games())
+        return asyncio.run(visit(port, process, viewers, players, seconds, watched))
 
 
 def main() -> None:

@@ -12,6 +12,8 @@ from foresight.errors import ForesightError, MissingExtra
 from foresight.levels.generator.resemblance import Measures
 from foresight.storage.files import write_whole
 
+FARTHEST = 2.6  # times as many steps: points farther apart are not joined
+
 
 def new_figure(columns: int, width: float, height: float, rows: int = 1):
     """A figure without a window and its axes side by side."""
@@ -63,7 +65,7 @@ def plot_learning_curves(
 ) -> None:
     """Draw the mean of each group over environment steps, with its interval shaded, and write the picture.
 
-    Curves of others lie `beside` them, dashed, a mark at each point that is known.
+    Curves of others lie `beside` them: a mark at each point that is known, dashes where points are close enough.
     """
     figure, axis = new_figure(columns=1, width=6.4, height=4)
     is_share = field in ("solved", "test_solved")
@@ -76,7 +78,8 @@ def plot_learning_curves(
                 group.steps, scale * group.low, scale * group.high, color=line.get_color(), alpha=0.2, linewidth=0
             )
     for (label, (steps, values)), mark in zip(beside, cycle("xs^ovD"), strict=False):
-        axis.plot(steps, scale * values, f"{mark}--", color="0.45", markersize=5, linewidth=0.8, label=label)
+        line = "--" if (steps[1:] <= FARTHEST * steps[:-1]).all() else ""
+        axis.plot(steps, scale * values, mark + line, color="0.45", markersize=5, linewidth=0.8, label=label)
     axis.set_xlabel("environment steps")
     axis.xaxis.set_major_formatter(lambda steps, _: f"{steps / 1e6:g}M" if steps >= 1e6 else f"{steps:g}")
     what = "solved, %" if is_share else field.removeprefix("test_").replace("_", " ")

@@ -17,6 +17,8 @@ os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "0")
 import jax
 import pytest
 
+from foresight.app import activity
+
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
     signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in background jobs
 
@@ -37,3 +39,9 @@ def new_key():
     """A function that gives a new PRNG key at each call, the same ones in every run."""
     counter = itertools.count()
     return lambda: jax.random.fold_in(jax.random.key(0), next(counter))
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch):
+    """Commands that a test calls say nothing of how long they take, since a busy machine takes longer."""
+    monkeypatch.setattr(activity, "PAUSE", 1e6)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from foresight.app.flags import with_flags
-from foresight.app.progress import Pace, TrainingProgress, format_duration, format_record
+from foresight.app.progress import Pace, format_duration, format_record
 from foresight.app.train import parse, said
 from foresight.errors import ForesightError
 from foresight.runs.config import NetSettings
@@ -265,20 +265,6 @@ def test_a_file_is_no_run_folder(tmp_path, capsys):
 
 def test_durations_read_like_a_clock():
     assert [format_duration(s) for s in (0, 59.6, 61, 3661)] == ["0:00", "1:00", "1:01", "1:01:01"]
-
-
-def test_without_a_terminal_a_line_now_and_then_is_said(capsys):
-    lines = []
-    with TrainingProgress("a run", 2000, 2, lines.append) as progress:
-        begun = time.monotonic()
-        for second in (1, 2, 4, 29, 31, 40, 62):
-            progress.show(RECORD, begun + second)
-    assert len(lines) == 4, "often in the first half minute, then every half minute"
-    assert lines[0].startswith("1,000 of 2,000 steps")
-    with TrainingProgress("a run", 2000, 2, lines.append, quiet=True) as progress:
-        progress.show(RECORD, begun + 100)
-    assert len(lines) == 4
-    assert capsys.readouterr().out == ""
 
 
 def test_help_is_quick_and_gives_examples():

@@ -6,7 +6,9 @@ import signal
 import threading
 from pathlib import Path
 
-os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")  # before jax starts
+from tests.compiling import QUICKLY
+
+os.environ.setdefault("XLA_FLAGS", QUICKLY)  # before jax starts
 os.environ["FORESIGHT_COMPILATION_CACHE"] = "off"  # tests leave nothing in the user's cache folder
 
 # Programs that several tests or processes compile, or that a run before this one has compiled, are compiled once.

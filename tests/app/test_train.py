@@ -21,6 +21,7 @@ from foresight.runs.metrics import read_metrics
 from foresight.runs.presets import PRESETS, quick
 from foresight.runs.weights import load_weights
 from tests.app.small_runs import arguments, modules_of, status_of, use_linear_networks, write_levels
+from tests.compiling import QUICKLY
 from tests.runs.stored import write_config
 
 COMMAND = [sys.executable, "-c", "from foresight.app.cli import main; main()"]
@@ -279,7 +280,7 @@ def test_ctrl_c_saves_and_the_same_command_goes_on(tmp_path):
     words = "train sokoban --preset quick --levels builtin/mini-test --depth 1 --ticks 1 --features 4".split()
     words += "--net-set hidden=8 --num-envs 4 --minibatch 4 --unroll 3 --iterations-per-call 1 --steps 1e7".split()
     # Compiling is most of the time here, and less thorough compiling is enough.
-    environment = os.environ | {"XLA_FLAGS": "--xla_backend_optimization_level=0"}
+    environment = os.environ | {"XLA_FLAGS": QUICKLY}
     process = subprocess.Popen(
         [*COMMAND, *words, "--out", str(tmp_path / "run")], stderr=subprocess.PIPE, text=True, env=environment
     )

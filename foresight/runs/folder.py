@@ -229,6 +229,11 @@ def last_checkpoint(run: Run, say: Say) -> Checkpoint | None:
         why = "; ".join(map(str, rejected)) or f"{run.metrics} has records but {run.checkpoints} is empty"
         hint = "; the weights of a checkpoint can begin another run: `from_weights`" if rejected else ""
         raise ForesightError(f"{run.folder} has no checkpoint to resume from: {why}{hint}")
+    if checkpoint and rejected and checkpoint.manifest.iteration == 0:
+        raise ForesightError(
+            f"{run.folder} could only be begun anew: {'; '.join(map(str, rejected))}; choose another folder, where the "
+            "weights of a checkpoint can begin a run: `from_weights`"
+        )
     for error in rejected:
         say(f"{error}; resuming from {checkpoint.folder}")
     for iteration in iterations_in(run.checkpoints) if checkpoint else []:

@@ -18,7 +18,7 @@ import numpy as np
 from foresight.errors import ForesightError
 from foresight.levels.packed import PREFIX, write_set
 from foresight.runs.cards import Card, Score
-from foresight.runs.checkpoints import MANIFEST, Moment, encode_checkpoint
+from foresight.runs.checkpoints import FORMAT, MANIFEST, Moment, encode_checkpoint
 from foresight.runs.config import RunConfig
 from foresight.runs.folder import Run, format_run
 from foresight.storage.arrays import encode
@@ -27,6 +27,8 @@ from tests.readers import FOLDER, READERS
 
 KEPT = Path(__file__).parent / "corpus"  # a file for each reader: inputs that a guided fuzzer kept, base64, one a line
 CONFIG = RunConfig().as_json()
+EXPORTED = {"portable": FORMAT, "run": "ab", "config": CONFIG, "iteration": 3, "steps": 9, "keys": {}}
+EXPORTED |= {"history": [{"extended": {"from_steps": 5, "iteration": 2}}, {"imported": {}}]}
 TEXT = "\n".join(["Title: One", *SMALL, "", "; two", *WITH_EVERY_SYMBOL, "Author: Nobody", ""]).encode()
 RUN = {"name": "a", "settings": {"seed": 1}, "without": [], "field": "solved", "curve": [[1, 0.5], [2, 0.6]]}
 STUDY = {"foresight": "study", "name": "s", "settings": {"seed": 0, "net.depth": 3}}
@@ -86,6 +88,7 @@ def good_files() -> dict[str, list[bytes]]:
         "weights": [weights],
         "sealed-weights": [unsealed(weights, 8)],
         "probes": [unsealed(probes, 8)],
+        "exported": [unsealed(encode(arrays, EXPORTED), 8)],
         "config": [config],
         "sealed-config": [config],
         "settings": [

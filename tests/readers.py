@@ -23,6 +23,7 @@ from foresight.runs.config import RunConfig, from_json
 from foresight.runs.evaluations import read_evaluations
 from foresight.runs.folder import digest_of, read_run
 from foresight.runs.metrics import checked_records
+from foresight.runs.portable import read_portable
 from foresight.runs.weights import load_weights
 from foresight.storage.arrays import array_digest, decode_arrays, parse_json
 from foresight.storage.headers import read_arrays
@@ -48,6 +49,10 @@ def read_probes(content: bytes) -> None:
     path = written("p.safetensors", sealed_arrays(content))
     container = read_arrays(path)
     from_arrays(container.arrays, container.metadata, path)
+
+
+def read_exported(content: bytes) -> None:
+    read_portable(written("run.safetensors", sealed_arrays(content)))
 
 
 def sealed_arrays(content: bytes) -> bytes:
@@ -154,6 +159,7 @@ READERS: dict[str, Callable[[bytes], None]] = {
     "weights": read_weights,
     "sealed-weights": read_sealed_weights,
     "probes": read_probes,
+    "exported": read_exported,
     "config": read_config,
     "sealed-config": read_sealed_config,
     "settings": read_settings,

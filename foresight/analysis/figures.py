@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from foresight.analysis.curves import Band, Reference
+from foresight.analysis.inside import Panel
 from foresight.errors import ForesightError, MissingExtra
 from foresight.levels.generator.resemblance import Measures
 from foresight.storage.files import write_whole
@@ -103,5 +104,24 @@ def plot_solved(curves: dict[str, dict[str, tuple[np.ndarray, np.ndarray]]], pat
         axis.set_xlabel(quantity)
         axis.set_ylabel("levels solved, %")
         axis.legend(frameon=False, fontsize=8)
+        axis.spines[["top", "right"]].set_visible(False)
+    write_figure(figure, path, dpi=110)
+
+
+def plot_panels(panels: Sequence[Panel], path: Path) -> None:
+    """Draw panels of lines with shaded intervals side by side, and write the picture."""
+    figure, axes = new_figure(columns=len(panels), width=5.2 * len(panels), height=3.8)
+    for axis, panel in zip(np.atleast_1d(axes), panels, strict=True):
+        for label, line in panel.lines.items():
+            axis.plot(line.x, line.y, line.style, color=f"C{line.colour}", marker=".", label=label)
+            axis.fill_between(line.x, line.low, line.high, color=f"C{line.colour}", alpha=0.15, linewidth=0)
+        axis.set_title(panel.title, fontsize=10)
+        axis.set_xlabel(panel.x_label)
+        axis.set_ylabel(panel.y_label)
+        if panel.y_label.endswith("%"):
+            axis.set_ylim(0, 102)
+        if panel.x_label == "layer":
+            axis.set_xticks(sorted({x for line in panel.lines.values() for x in line.x}))
+        axis.legend(frameon=False, fontsize=7)
         axis.spines[["top", "right"]].set_visible(False)
     write_figure(figure, path, dpi=110)

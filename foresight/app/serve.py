@@ -1,6 +1,7 @@
 """`foresight serve`: a page to watch an agent think, on this machine."""
 
 import importlib.util
+import re
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,7 @@ from tyro.conf import Positional, arg
 from foresight.app.activity import say, shown_otherwise, working
 from foresight.app.checks import check_count
 from foresight.app.parse import parse_options
-from foresight.errors import MissingExtra
+from foresight.errors import ForesightError, MissingExtra, printable
 
 EXAMPLE = """A page to watch agents think, play their levels and change their minds; open the address it prints.
 
@@ -21,6 +22,9 @@ examples:
   foresight serve
   foresight serve runs/mine --port 9000
   foresight serve --export talk"""
+
+
+HOST_NAME = re.compile(r"[A-Za-z0-9._-]{1,253}")
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,11 @@ class Serve:
 
     def __post_init__(self) -> None:
         check_count("port", self.port, 0, 65_535)
+        for name in self.name:
+            if not HOST_NAME.fullmatch(name):
+                raise ForesightError(
+                    f"`name` {printable(name, 40)!r}: expected the name of a machine, as in its address"
+                )
 
 
 def main(arguments: list[str]) -> None:
@@ -53,8 +62,7 @@ def main(arguments: list[str]) -> None:
 
             print(f"page in {export(options.export)}")
         return
-    with working("loading"):
-        from foresight.web.server import serve
+    from foresight.web.server import serve
 
     with ExitStack() as stack:
 

@@ -1,7 +1,6 @@
 """The page in a real browser: Chromium where there is one on this machine, with the shipped agent."""
 
-import os
-import shutil
+import re
 
 import pytest
 
@@ -13,16 +12,13 @@ from playwright import sync_api as playwright
 from foresight.web.export import page_of, record
 from foresight.web.library import Library
 from foresight.web.pages import Pages
+from tests.web.chromium import CHROMIUM, FLAGS
 from tests.web.serving import served
 
-CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
-CHROMIUM = CHROMIUM or shutil.which("google-chrome")
 pytestmark = [
     pytest.mark.extra,
     pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium on this machine (CHROMIUM names one)"),
 ]
-FLAGS = """--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking
-    --disable-component-update --disable-sync""".split()
 LEVEL = "#agent=drc33-100m&set=builtin/hard&level=14"
 WAIT = 30_000  # milliseconds; programs are compiled while the first test waits
 PAIR = "#######\n#@ $ .#\n#######"
@@ -81,6 +77,15 @@ def text(page, selector):
 
 def wait_for(page, selector, words):
     page.wait_for_function("([s, w]) => document.querySelector(s).textContent.includes(w)", arg=[selector, words])
+
+
+def settled(page, mode):
+    """A mode with all that it shows."""
+    page.locator(f"#tab-{mode}").click()
+    if mode == "inside":
+        page.locator(".map").last.wait_for()
+        page.wait_for_function("() => !document.querySelector('#inside-status').textContent")
+    page.wait_for_timeout(200)
 
 
 def picture(page):
@@ -147,7 +152,7 @@ def test_a_pasted_level_is_checked_and_its_fault_named(visit):
     page.locator("#text").fill("7#|#@-$-.#|7#")
     wait_for(page, "#draw-status", "A level with 1 box.")
     page.locator("#prove").click()
-    wait_for(page, "#draw-status", "Yes: 3 moves with 2 pushes")
+    wait_for(page, "#draw-status", "Yes: 3 moves and 2 pushes: no solution has fewer moves.")
     page.locator("#text").fill("######\n#$ @.#\n######")
     wait_for(page, "#draw-status", "A level with 1 box.")
     page.locator("#prove").click()
@@ -164,10 +169,10 @@ def test_a_level_is_drawn_by_keyboard_and_given_to_the_agent(visit):
         page.keyboard.press(key)
     wait_for(page, "#draw-status", "A level with 1 box.")
     page.locator("#let-it-play").click()
-    wait_for(page, "#status", "solved it in 1 moves")
+    wait_for(page, "#status", "solved it in 1 move.")
     assert "board=" in page.evaluate("location.hash")
     page.reload()
-    wait_for(page, "#status", "solved it in 1 moves")
+    wait_for(page, "#status", "solved it in 1 move.")
 
 
 def test_tiles_are_painted_by_dragging(visit):
@@ -193,7 +198,7 @@ def test_a_visitor_plays_undoes_asks_and_wins(visit):
     page.locator("#undo").click()
     assert (text(page, "#moves"), text(page, "#pushes")) == ("1", "0")
     page.locator("#hint").click()
-    wait_for(page, "#play-status", "It would go right, and it would need 2 moves from here.")
+    wait_for(page, "#play-status", "It would go right. It is done in 2 moves.")
     page.locator("#ghost").check()
     wait_for(page, "#play-status", "Its ghost solves it in 3 moves.")
     page.locator("[data-move='4']").click()
@@ -219,12 +224,54 @@ def test_an_arrow_is_dragged_into_its_plan_and_judged(visit):
     again = visit("#" + link.split("#")[1])
     wait_for(again, "#wishes", "go right, row 9, column 4")
     page.locator("#forget").click()
-    wait_for(page, "#status", "It solved it in 46 moves.")
+    wait_for(page, "#status", "it solved it in 46 moves.")
+
+
+def test_maps_change_from_tick_to_tick_and_one_is_laid_over_the_board(visit):
+    page = visit(f"{LEVEL}&think=4&mode=inside")
+    settled(page, "inside")
+    assert page.locator(".map").count() == 96
+    plain, maps = picture(page), page.locator("#layers").screenshot()
+    page.locator("#board").press(".")
+    assert page.locator("#layers").screenshot() != maps
+    page.locator("#board").press(",")
+    page.locator(".map").nth(32 + 29).click()
+    wait_for(page, "#chosen", "Layer 2, channel 29")
+    wait_for(page, "#chosen-read", "a box will go left")
+    assert picture(page) != plain
+    page.keyboard.press("ArrowRight")
+    wait_for(page, "#chosen", "Layer 2, channel 30")
+    page.wait_for_function("() => location.hash.includes('channel=1.30')")
+
+
+def test_a_map_is_pinned_named_and_in_the_link(visit):
+    page = visit(f"{LEVEL}&think=4&mode=inside&channel=1.29")
+    settled(page, "inside")
+    page.locator("#pin").click()
+    page.keyboard.type("boxes, left")
+    page.keyboard.press("Enter")
+    page.wait_for_function("() => location.hash.includes('pins=1.29.boxes%20%20left')")
+    again = visit("#" + page.url.split("#")[1])
+    settled(again, "inside")
+    assert again.locator("#pins input").input_value() == "boxes  left"
+    again.locator("#pins button").click()
+    again.locator("#no-pins").wait_for()
+    again.wait_for_function("() => !location.hash.includes('pins')")
+
+
+def test_pinned_maps_are_shown_at_other_training_steps(visit):
+    page = visit(f"{LEVEL}&think=4&mode=inside&pins=1.29.left")
+    settled(page, "inside")
+    page.locator("#beside").check()
+    page.locator("#pins figure").nth(1).wait_for()
+    assert page.locator("#pins figcaption").all_inner_texts() == ["100M steps", "528M steps"]
+    one, other = (page.locator("#pins canvas").nth(place).screenshot() for place in (0, 1))
+    assert one != other
 
 
 def test_the_next_level_that_it_fails_and_the_exports(visit):
     page = visit("#agent=drc33-100m&set=builtin/hard&level=1&think=4")
-    wait_for(page, "#status", "It ")
+    wait_for(page, "#status", " it ")
     page.locator("#next-success").click()
     wait_for(page, "#status", "solved it in 53 moves")
     assert page.locator("#level").input_value() == "4"
@@ -236,6 +283,45 @@ def test_the_next_level_that_it_fails_and_the_exports(visit):
     with page.expect_download() as download:
         page.locator("#gif").click()
     assert download.value.suggested_filename == "foresight.gif"
+
+
+@pytest.mark.parametrize(
+    "level", ["set=builtin/hard&level=14", "board=7%23|%23@-$-.%23|%235-%23|%235-%23|%235-%23|%235-%23|7%23"]
+)
+def test_the_python_of_a_changed_mind_gives_the_same_game(visit, capsys, monkeypatch, tmp_path, level):
+    page = visit(f"#agent=drc33-100m&{level}&think=2&wishes=3.3.A.down,4.4.B.right&strength=4")
+    wait_for(page, "#status", "of your 2 wishes")
+    page.locator("#python").click()
+    monkeypatch.chdir(tmp_path)
+    exec(text(page, "#exported"), {})
+    outcome = re.fullmatch(r"(not solved|solved) in (\d+) moves\n", capsys.readouterr().out)
+    did = "did not solve it" if outcome[1] == "not solved" else "solved it"
+    assert f"and {did} in {outcome[2]} move" in text(page, "#status")
+
+
+def swipe(page, right, down):
+    box, touch = page.locator("#board").bounding_box(), page.context.new_cdp_session(page)
+    x, y = box["x"] + 100, box["y"] + 100
+    for kind, share in (("touchStart", 0), ("touchMove", 0.5), ("touchMove", 1), ("touchEnd", None)):
+        points = [] if share is None else [{"x": x + share * right, "y": y + share * down}]
+        touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+
+def test_a_visitor_swipes_on_a_phone(visit):
+    page = visit(f"{LEVEL}&mode=play", viewport={"width": 390, "height": 844}, has_touch=True)
+    page.locator("[aria-label^='The board, your move 1,']").wait_for()
+    for right, down in ((80, 0), (0, 80), (-80, 0), (-80, 0)):  # pushes a box, goes down and back; then a wall
+        swipe(page, right, down)
+    wait_for(page, "#moves", "3")
+    assert text(page, "#pushes") == "1"
+
+
+def test_the_first_visit_begins_to_play_with_the_second_caption(visit):
+    page = visit(LEVEL, seen=False, reduced_motion="no-preference")
+    wait_for(page, "#status", "solve")
+    assert text(page, "#play") == "Play"
+    page.locator("#tour-next").click()
+    wait_for(page, "#play", "Pause")
 
 
 def test_a_first_visit_is_told_three_captions_once(visit):
@@ -253,9 +339,8 @@ def test_a_first_visit_is_told_three_captions_once(visit):
 def test_a_phone_shows_everything_without_scrolling_sideways(visit):
     page = visit(f"{LEVEL}&think=4&compare=1", viewport={"width": 360, "height": 740}, has_touch=True)
     wait_for(page, "#status", "Thinking helps")
-    for mode in ("watch", "play", "draw"):
-        page.locator(f"#tab-{mode}").click()
-        page.wait_for_timeout(200)
+    for mode in ("watch", "inside", "play", "draw"):
+        settled(page, mode)
         assert page.evaluate("document.documentElement.scrollWidth") <= 360, mode
 
 
@@ -272,9 +357,29 @@ def test_everything_is_reached_by_keyboard_alone(visit):
         reached.add(page.evaluate("document.activeElement.id || document.activeElement.textContent"))
     assert set(wanted) <= reached
     page.locator("#tab-watch").focus()
-    page.keyboard.press("ArrowRight")
-    wait_for(page, "#moves", "0")
-    assert page.locator("#tab-play").get_attribute("aria-selected") == "true"
+    for mode in ("inside", "play"):
+        page.keyboard.press("ArrowRight")
+        page.locator(f"#tab-{mode}[aria-selected=true]").wait_for()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 360])
+def test_axe_finds_no_serious_fault_in_any_mode(visit, scheme, width):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe, of the extra dev").Axe()
+    page = visit(
+        f"{LEVEL}&think=4&compare=1&channel=1.27&pins=1.27.its%20way&wishes=8.3.A.right",
+        seen=False,
+        color_scheme=scheme,
+        viewport={"width": width, "height": 800},
+    )
+    wait_for(page, "#status", "of your 1 wish")
+    for mode in ("watch", "inside", "play", "draw"):
+        settled(page, mode)
+        found = axe.run(page).response["violations"]
+        serious = [
+            (v["id"], [n["html"][:200] for n in v["nodes"]]) for v in found if v["impact"] in ("serious", "critical")
+        ]
+        assert serious == [], mode
 
 
 def test_everything_has_a_name_and_enough_contrast(visit):
@@ -322,9 +427,12 @@ def test_an_exported_page_opens_without_a_server(visit, tmp_path):
     path = tmp_path / "index.html"
     path.write_text(page_of(record(Library(), curated)))
     page = visit(path=path)
-    wait_for(page, "#status", "It solved it in 46 moves.")
+    wait_for(page, "#status", "it solved it in 46 moves.")
     page.locator("#compare").check()
     wait_for(page, "#status", "Thinking helps")
+    settled(page, "inside")
+    page.locator(".map").nth(61).click()
+    wait_for(page, "#chosen", "Layer 2, channel 29")
     page.locator("#tab-play").click()
     page.locator("[aria-label^='The board, your move 1,']").focus()
     page.keyboard.press("ArrowRight")

@@ -21,7 +21,14 @@ def packages_of(extra: str) -> list[str]:
 
 
 @pytest.mark.extra
-@pytest.mark.parametrize("extra", [name for name in PROJECT["optional-dependencies"] if not name.startswith("cuda")])
+@pytest.mark.parametrize(
+    "extra",
+    [
+        pytest.param(name, marks=[pytest.mark.soak] * (name == "fuzz"))  # which `make soak` alone installs
+        for name in PROJECT["optional-dependencies"]
+        if not name.startswith("cuda")
+    ],
+)
 def test_every_package_of_an_extra_imports(extra):
     # ruff is a program: its module only finds it
     assert all(importlib.import_module(MODULES.get(name, name)) for name in packages_of(extra))

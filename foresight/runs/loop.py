@@ -101,9 +101,9 @@ def train_loop(
         Interrupts(f"stopped; {how_to_resume(folder)}", leave_at_once=jax.process_count() == 1) as interrupts,
         open_together(folder, config, prepare) as run,
     ):
+        state, checkpoint = initial_or_resumed(run, trainer, say)
         if is_writer():
             on_open(run)
-        state, checkpoint = initial_or_resumed(run, trainer, say)
         with closing(RunWriter(run, trainer.weights, options, checkpoint, loggers, steps_at)) as writer:
             with interrupts.writing:  # a first checkpoint also shows that the disk takes them
                 writer.save(checked(state, writer), trainer.iterations_done(state))

@@ -47,7 +47,7 @@ def episode(site):
 def test_the_start_names_agents_and_sets(site):
     start = site.get("/api/start").json
     assert {"drc33-100m", "drc33-gridworld"} <= {agent["name"] for agent in start["agents"]}
-    assert {"name": "builtin/hard", "levels": 124, "height": 10, "width": 10, "boxes": 4} in start["sets"]
+    assert {"name": "builtin/hard", "levels": 281, "height": 10, "width": 10, "boxes": 4} in start["sets"]
     assert start["curated"]["set"] == "builtin/hard"
 
 

@@ -2,13 +2,14 @@
 
 import importlib.util
 import re
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 from tyro.conf import Positional, arg
 
-from foresight.app.activity import say, working
+from foresight.app.activity import say, shown_otherwise, working
 from foresight.app.checks import check_count
 from foresight.app.parse import parse_options
 from foresight.errors import ForesightError, MissingExtra, printable
@@ -61,11 +62,13 @@ def main(arguments: list[str]) -> None:
 
             print(f"page in {export(options.export)}")
         return
-    with working("loading"):
-        from foresight.web.server import serve
+    from foresight.web.server import serve
 
-    def ready(address: str) -> None:
-        print(f"Foresight is at {address}", flush=True)
-        say("Ctrl-C ends it.")
+    with ExitStack() as stack:
 
-    serve(options.models, options.host, options.port, options.name, ready)
+        def ready(address: str) -> None:
+            print(f"Foresight is at {address}", flush=True)
+            say("Ctrl-C ends it.")
+            stack.enter_context(shown_otherwise())  # from now on it waits for somebody
+
+        serve(options.models, options.host, options.port, options.name, ready)

@@ -8,6 +8,7 @@ import hashlib
 import json
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from foresight.analysis.curves import curves_of
@@ -90,17 +91,13 @@ def read_settings(content: bytes) -> None:
 
 
 def read_manifest(content: bytes) -> None:
-    parse_manifest(content, Path("file"))
+    assert parse_manifest(content, Path("file")).bytes >= 0
 
 
 def read_sealed_manifest(content: bytes) -> None:
-    body = parse_json(content)
-    try:
-        content = format_manifest(Manifest(**body))
-    except (TypeError, ValueError):
-        return
-    manifest = parse_manifest(content, Path("file"))
-    assert manifest.bytes >= 0
+    with suppress(TypeError, ValueError):
+        content = format_manifest(Manifest(**parse_json(content)))
+    read_manifest(content)
 
 
 def read_metrics(content: bytes) -> None:

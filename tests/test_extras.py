@@ -10,6 +10,7 @@ import pytest
 PROJECT = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text())["project"]
 MODULES = {
     "ale-py": "ale_py",
+    "axe-playwright-python": "axe_playwright_python",
     "mkdocs-material": "material",
     "pytest-xdist": "xdist",
 }  # where a package's module is not called like the package

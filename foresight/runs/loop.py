@@ -150,14 +150,18 @@ def keep_training(
         checked(state, writer)
         interrupts.nothing_to_save = False
         interrupts.caught = agreed(interrupts.caught)
-        stop = interrupts.caught is not None
+        stop, kept = interrupts.caught is not None, trainer.kept_for(before, after)
         with interrupts.writing:
             writer.log(records)
-        score, kept = None if stop else trainer.evaluate(state, after), trainer.kept_for(before, after)
-        asked = score is not None or kept is not None or stop or after >= total_iterations
-        with interrupts.writing:
-            if any_of_us(asked or writer.is_due(after)):
-                writer.save(state, after, score, kept)
+            stop = stop or (interrupts.caught is not None and jax.process_count() == 1)
+            if stop:  # in one piece with its records: a second signal leaves when both are there
+                writer.save(state, after, None, kept)
+        if not stop:
+            score = trainer.evaluate(state, after)
+            asked = score is not None or kept is not None or after >= total_iterations
+            with interrupts.writing:
+                if any_of_us(asked or writer.is_due(after)):
+                    writer.save(state, after, score, kept)
         on_call(state, records)
         if stop:
             break

@@ -162,6 +162,10 @@ NONSENSE = [
     {"score": "high"},
     {"run": 5},
     {"metrics_bytes": 1.5},
+    {"metrics_bytes": -1},
+    {"iteration": -1},
+    {"files": {name: {"bytes": -1, "sha256": "", "arrays": {}} for name in (WEIGHTS, STATE)}},
+    {"files": {name: {"bytes": 1, "sha256": "", "arrays": {}} for name in (WEIGHTS, STATE)} | {"x": {}}},
 ]
 
 

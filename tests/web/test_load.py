@@ -14,8 +14,10 @@ pytestmark = pytest.mark.extra
     [(10, 2, 6, 1.0), pytest.param(200, 20, 600, 0.2, marks=pytest.mark.soak)],
 )
 def test_viewers_and_players_are_served_without_errors_or_waiting(viewers, players, seconds, longest):
-    record = load(viewers, players, seconds, watched=CURATED if seconds > 60 else CURATED[:2])
+    is_full = seconds > 60
+    before = ("env", "-u", "XLA_FLAGS") if is_full else ()  # quick tests compile fast rather than run fast
+    record = load(viewers, players, seconds, before, CURATED if is_full else CURATED[:2])
     assert record.errors == 0
     assert record.slowest(NEW) < longest
-    assert record.growth < (0.05 if seconds > 60 else 0.2)
+    assert record.growth < (0.05 if is_full else 0.2)
     assert {"page", "file", "hint", NEW} <= record.seconds.keys()

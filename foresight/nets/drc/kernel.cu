@@ -53,9 +53,11 @@ constexpr int kPlane = kRows * 16;               // bytes: eight channels of eve
 constexpr int kHidden = kF / 8 * kPlane;         // bytes of a hidden state
 constexpr int kMine = 14;                        // slots of a thread, for one channel
 constexpr int kGroup = 3, kGroups = 12;          // a team's product goes by 36 steps of 16 terms, in groups
-constexpr int kRing = 6, kGroupBytes = 12288;    // groups of weights on chip at a time, and the size of each
-constexpr int kMost = 3;                         // modules
+constexpr int kHalf = 6, kGroupBytes = 12288;    // groups of half a product, and the bytes of weights of each
+constexpr int kMost = 3;                         // modules whose cells are on chip
 constexpr int kPending = 2;                      // groups under way while the next is issued
+constexpr int kStates = kStrips == 1 ? 1 : 2;    // buffers of a hidden state
+constexpr int kForwardHalves = kStrips == 1 ? 2 : 1;  // of products, whose weights are on chip
 static_assert((kStrips - 1) * kTall < kH && kTall * kAcross <= kSlots, "strips cover the board and fit");
 
 __device__ __forceinline__ float tanh_of(float x) {
@@ -133,6 +135,12 @@ __device__ __forceinline__ uint32_t ask(const uint32_t* p) {
   return v;
 }
 
+__device__ __forceinline__ float ask_again(const float* p) {  // of what the thread itself has written
+  float v;
+  asm volatile("ld.global.f32 %0, [%1];" : "=f"(v) : "l"(p) : "memory");
+  return v;
+}
+
 __device__ __forceinline__ uint32_t shared_address(const void* p) { return static_cast<uint32_t>(__cvta_generic_to_shared(p)); }
 // An address as an operand's description has it: without the number of the block, which a cluster's addresses begin with.
 __device__ __forceinline__ uint32_t described(uint32_t address) { return (address & 0x3ffff) >> 4; }
@@ -175,40 +183,49 @@ __device__ __forceinline__ void wait(uint32_t barrier, int parity) {
       "{\n.reg .pred done;\nWAIT_%=:\nmbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n@!done bra WAIT_%=;\n}" ::"r"(barrier), "r"(parity) : "memory");
 }
 
-// Weights on their way from L2: a ring of groups of steps. A thread of either team, in turn, fills it in the order of
-// use, some groups ahead; each warp says when it is done with a group. A module-tick goes round twice, so that places
-// and parities are known when compiling.
+// The order in which a block uses weights: stretches of groups, one after another; of many trajectories, or of one.
+struct Stream {
+  const unsigned char *first, *from;             // where a trajectory's weights begin; the group that is next
+  int stretch, left, jump, stretches;            // groups of a stretch, those left of it, bytes from its end to the next; stretches left
+  __device__ __forceinline__ bool over() const { return !stretches; }
+  __device__ __forceinline__ const unsigned char* next() {
+    const unsigned char* group = from;
+    from += kGroupBytes;
+    if (!--left) left = stretch, from += jump, --stretches;
+    return group;
+  }
+};
+
+// Weights on their way from L2: a ring of groups of steps, in the order of use. One thread fills it, nearly a whole ring
+// ahead; each warp says when it is done with a group. Halves of products are counted: `half`, and six groups of each.
+template <int kHalves>
 struct Ring {
+  static constexpr int kPlaces = kHalves * kHalf, kBytes = kPlaces * (kGroupBytes + 16);
   uint32_t data, full, empty;                    // addresses in shared memory
-  __device__ __forceinline__ Ring(unsigned char* memory) : data(shared_address(memory)), full(data + kRing * kGroupBytes), empty(full + kRing * 8) {}
-  static constexpr int kBytes = kRing * (kGroupBytes + 16), kLead = kRing - kPending - 1;
+  uint32_t place = 0, round = 0;                 // that are filled next
+  __device__ __forceinline__ Ring(unsigned char* memory) : data(shared_address(memory)), full(data + kPlaces * kGroupBytes), empty(full + kPlaces * 8) {}
+  static __device__ __forceinline__ int place_of(int half, int group) { return half % kHalves * kHalf + group; }
   __device__ __forceinline__ void prepare() const {
-    for (int place = 0; place < kRing; ++place) {
+    for (int place = 0; place < kPlaces; ++place) {
       prepare_barrier(full + place * 8, 1);
       prepare_barrier(empty + place * 8, kThreads / 32);
     }
   }
-  __device__ __forceinline__ void ask(int place, const unsigned char* from) const {
+  __device__ __forceinline__ void fill(const unsigned char* from) {
+    if (round) wait(empty + place * 8, (round - 1) & 1);
     expect_bytes(full + place * 8, kGroupBytes);
     load_bulk(data + place * kGroupBytes, from, kGroupBytes, full + place * 8);
+    if (++place == kPlaces) place = 0, ++round;
   }
-  __device__ __forceinline__ void start(const unsigned char* here) const {
-    for (int group = 0; group < kLead; ++group) ask(group, here + group * kGroupBytes);
+  __device__ __forceinline__ void await(int half, int group) const { wait(full + place_of(half, group) * 8, half / kHalves & 1); }
+  __device__ __forceinline__ void release(int half, int group) const {
+    if (threadIdx.x % 32 == 0) asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(empty + place_of(half, group) * 8) : "memory");
   }
-  // After group `group` has been issued: the one that comes `kLead` later takes a place that all are done with.
-  __device__ __forceinline__ void go_on(int group, const unsigned char* here, const unsigned char* next, bool first, bool last) const {
-    const int coming = group + kLead, place = coming % kRing;
-    if (threadIdx.x != coming % 2 * 128 || (coming >= kGroups && last)) return;
-    if (!first || group + kLead >= kRing) wait(empty + place * 8, (group + 2 * kGroups + kLead - kRing) % kGroups / kRing);
-    ask(place, coming < kGroups ? here + coming * kGroupBytes : next + (coming - kGroups) * kGroupBytes);
-  }
-  __device__ __forceinline__ void await(int group) const { wait(full + group % kRing * 8, group / kRing); }
-  __device__ __forceinline__ void release(int group) const {
-    if (threadIdx.x % 32 == 0) asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(empty + group % kRing * 8) : "memory");
-  }
+  // All warps have released the group; known to a warp until it releases that place again.
+  __device__ __forceinline__ void await_release(int half, int group) const { wait(empty + place_of(half, group) * 8, half / kHalves & 1); }
   // 64 rows by 16 terms: tiles of 8 rows follow each other, eight terms on is 1,024 bytes on
-  __device__ __forceinline__ uint64_t operand(int group, int step) const {
-    return (uint64_t)(128 / 16) << 32 | (uint64_t)(1024 / 16) << 16 | described(data + group % kRing * kGroupBytes + step * 4096);
+  __device__ __forceinline__ uint64_t operand(int half, int group, int step) const {
+    return (uint64_t)(128 / 16) << 32 | ((uint32_t)(1024 / 16) << 16) + described(data) + (place_of(half, group) * kGroupBytes + step * 4096) / 16;
   }
 };
 
@@ -231,9 +248,7 @@ __device__ __forceinline__ void await_word(const uint32_t* counter, uint32_t val
 }
 
 // How wgmma finds an operand: 8 slots * 16 bytes are a tile, tiles follow each other, eight channels on is a plane on.
-__device__ __forceinline__ uint64_t operand(uint32_t address) {
-  return (uint64_t)(128 / 16) << 32 | (uint64_t)(kPlane / 16) << 16 | described(address);
-}
+__device__ __forceinline__ uint64_t operand(uint32_t described_address) { return (uint64_t)(128 / 16) << 32 | ((uint32_t)(kPlane / 16) << 16) + described_address; }
 __host__ __device__ constexpr int tap_offset(int tap) { return (tap / 3 - 1) * kAcross + tap % 3 - 1; }
 
 // Which channel and slots a thread owns. `half`: slots 0-55 or 56-111; `quad`: which two of every eight.
@@ -286,26 +301,31 @@ struct ForwardArgs {
 };
 
 struct ForwardShared {
-  unsigned char* hidden;   // [2][D][planes]: a tick reads one and writes the other
-  float* cell;             // [D][14][threads]
+  unsigned char* hidden;   // [kStates][D][planes]: with neighbours a tick reads one and writes the other
+  float* cell;             // [D][14][threads], where there is room
   float4* injected;        // [D][32] x 4 gates
-  float* pooled;           // [D][max 32, mean 32]
-  uint32_t* peaks;         // [D][threads]
+  float* pooled;           // [2][max 32, mean 32]: of modules by turns
   float4* parts;           // [2][strips][32]: maximum, sum and number of maxima of a strip; turn by turn
   int D;
-  __device__ __forceinline__ unsigned char* state(int which, int d) const { return hidden + (which * D + d) * kHidden; }
+  __device__ __forceinline__ unsigned char* state(int which, int d) const { return hidden + (kStates == 1 ? d : which * D + d) * kHidden; }
 };
 
-// A thread's part of a new hidden state: into the planes, and its maximum, mean and peaks over the strip.
-__device__ __forceinline__ void settle(const Place& at, const ForwardShared& s, const bf16 (&h)[kMine], int which, int d, int turn) {
-  unsigned char* mine = s.state(which, d) + at.channel / 8 * kPlane + (kMargin + at.slot(0)) * 16 + at.channel % 8 * 2;
-  const Neighbours neighbours(at, shared_address(mine));
+// Where a thread's channel at slot(0) lies in a hidden state.
+__device__ __forceinline__ unsigned char* mine_of(const Place& at, unsigned char* planes) {
+  return planes + at.channel / 8 * kPlane + (kMargin + at.slot(0)) * 16 + at.channel % 8 * 2;
+}
+__device__ __forceinline__ void put_hidden(const Place& at, unsigned char* mine, int i, bf16 h) {
+  if (!at.is_cell(i)) return;
+  *reinterpret_cast<bf16*>(mine + i / 2 * 128 + i % 2 * 16) = h;
+  if (kStrips > 1) Neighbours(at, shared_address(mine)).see(at, i, h);
+}
+
+// Maximum and mean of a new hidden state over the strip, and which of a thread's slots hold the maximum.
+__device__ __forceinline__ uint32_t pool_strip(const Place& at, const ForwardShared& s, const bf16 (&h)[kMine], int d, int turn) {
   float top = -1e30f, sum = 0;
 #pragma unroll
   for (int i = 0; i < kMine; ++i) {
     if (!at.is_cell(i)) continue;
-    *reinterpret_cast<bf16*>(mine + i / 2 * 128 + i % 2 * 16) = h[i];
-    if (kStrips > 1) neighbours.see(at, i, h[i]);
     float v = __bfloat162float(h[i]);
     top = fmaxf(top, v), sum += v;
   }
@@ -318,15 +338,17 @@ __device__ __forceinline__ void settle(const Place& at, const ForwardShared& s, 
   uint32_t count = __popc(peaks);
 #pragma unroll
   for (int step = 1; step < 32; step = step == 2 ? 16 : step * 2) count += __shfl_xor_sync(~0u, count, step);
-  s.peaks[d * kThreads + threadIdx.x] = peaks | count << 16;
-  if (threadIdx.x % 4 || at.half) return;
-  if (kStrips == 1) s.pooled[d * 64 + at.channel] = top, s.pooled[d * 64 + kF + at.channel] = sum * (1.0f / kCells);
-  for (int strip = 0; kStrips > 1 && strip < kStrips; ++strip)
-    put(there(shared_address(s.parts + (turn * kStrips + at.strip) * kF + at.channel), strip), make_float4(top, sum, count, 0));
+  if (threadIdx.x % 4 == 0 && !at.half) {
+    float* pooled = s.pooled + d % 2 * 64;
+    if (kStrips == 1) pooled[at.channel] = top, pooled[kF + at.channel] = sum * (1.0f / kCells);
+    for (int strip = 0; kStrips > 1 && strip < kStrips; ++strip)
+      put(there(shared_address(s.parts + (turn * kStrips + at.strip) * kF + at.channel), strip), make_float4(top, sum, count, 0));
+  }
+  return peaks | count << 16;
 }
 
-// Once all strips have settled: what they found is put together. Each thread makes what it alone needs later.
-__device__ __forceinline__ void unite(const Place& at, const ForwardShared& s, int d, int turn) {
+// Once all strips have been pooled: what they found is put together. Each thread makes what it alone needs later.
+__device__ __forceinline__ void unite(const Place& at, const ForwardShared& s, uint32_t& peaks, int d, int turn) {
   if (kStrips == 1) return;
   const float4* parts = s.parts + turn * kStrips * kF;
   const auto united = [&](int channel) {
@@ -339,11 +361,10 @@ __device__ __forceinline__ void unite(const Place& at, const ForwardShared& s, i
     return all;
   };
   const float4 all = united(at.channel);
-  uint32_t& peaks = s.peaks[d * kThreads + threadIdx.x];
   peaks = (parts[at.strip * kF + at.channel].x == all.x ? peaks & 0xffff : 0) | (uint32_t)all.z << 16;
   if (threadIdx.x >= 64) return;
   const float4 kept = united(threadIdx.x % kF);
-  s.pooled[d * 64 + threadIdx.x] = threadIdx.x < kF ? kept.x : kept.y * (1.0f / kCells);
+  s.pooled[d % 2 * 64 + threadIdx.x] = threadIdx.x < kF ? kept.x : kept.y * (1.0f / kCells);
 }
 
 // A thread's share of a module's pool weights: two columns of every fourth row.
@@ -364,7 +385,7 @@ __device__ __forceinline__ void inject(const ForwardShared& s, int d, int turn, 
   for (int k = 0; k < 16; ++k) {
     const int row = k * 4 + part;
     float v;
-    if (kStrips == 1) v = s.pooled[d * 64 + row];
+    if (kStrips == 1) v = s.pooled[d % 2 * 64 + row];
     else {
       const float4* parts = s.parts + turn * kStrips * kF + row % kF;
       v = k < 8 ? parts[0].x : parts[0].y;
@@ -381,34 +402,6 @@ __device__ __forceinline__ void inject(const ForwardShared& s, int d, int turn, 
   if (!part) reinterpret_cast<float2*>(s.injected + d * kF)[pair] = total;
 }
 
-__device__ __forceinline__ void load_state(const Place& at, const ForwardShared& s, int which, const float* c, const bf16* h, const bf16* pool, int& turn) {
-  bf16 hidden[kMost][kMine];
-  float cell[kMost][kMine];
-#pragma unroll
-  for (int d = 0; d < kMost; ++d)                // all loads at once
-#pragma unroll
-    for (int i = 0; i < kMine; ++i) {
-      const int where = ((d < s.D ? d : 0) * kCells + at.cell(i)) * kF + at.channel;
-      hidden[d][i] = h[where], cell[d][i] = c[where];
-    }
-  meet();  // nobody reads the old state any more
-#pragma unroll
-  for (int d = 0; d < kMost; ++d) {
-    if (d == s.D) break;
-#pragma unroll
-    for (int i = 0; i < kMine; ++i) s.cell[(d * kMine + i) * kThreads + threadIdx.x] = cell[d][i];
-    PoolWeights weights;
-    weights.fetch(pool, d);
-    turn = 1 - turn;
-    settle(at, s, hidden[d], which, d, turn);
-    publish();
-    meet();
-    unite(at, s, d, turn);
-    inject(s, d, turn, weights);
-  }
-  __syncthreads();
-}
-
 // A strip of a hidden state from its planes to [cells, F].
 __device__ __forceinline__ void copy_hidden(const Place& at, const unsigned char* planes, bf16* to) {
   for (int i = threadIdx.x; i < at.rows * kW * 4; i += kThreads) {
@@ -418,150 +411,272 @@ __device__ __forceinline__ void copy_hidden(const Place& at, const unsigned char
   }
 }
 
-// What the backward pass wants to know of a hidden state.
-__device__ __forceinline__ void save_hidden(const ForwardArgs& args, const Place& at, const ForwardShared& s, int which, int d, size_t tick, size_t united_tick) {
-  if (!threadIdx.x) await_reading(), store_bulk(args.hiddens + tick * kHidden, s.state(which, d), kHidden);
-  args.peaks[tick * kThreads + at.granule()] = s.peaks[d * kThreads + threadIdx.x];
-  if (threadIdx.x < 64 && !at.strip) args.pooled[united_tick * 64 + threadIdx.x] = s.pooled[d * 64 + threadIdx.x];
+// What the backward pass wants to know of a hidden state; `place` counts states, `united` those of whole boards.
+__device__ __forceinline__ void save_hidden(const ForwardArgs& args, const Place& at, const ForwardShared& s, int which, int d, uint32_t peaks, size_t place, size_t united) {
+  if (!threadIdx.x) store_bulk(args.hiddens + place * kHidden, s.state(which, d), kHidden);
+  args.peaks[place * kThreads + at.granule()] = peaks;
+  if (threadIdx.x < 64 && !at.strip) args.pooled[united * 64 + threadIdx.x] = s.pooled[d % 2 * 64 + threadIdx.x];
 }
 
-template <bool kSave>
-__device__ __forceinline__ void update_module(const ForwardArgs& args, const Place& at, const ForwardShared& s,
-                                              const float (&acc)[kSlots / 2], int which, int d, const uint2 (&inputs)[kMine],
-                                              size_t tick, int turn) {
+// How a network of D modules goes through the kernel: a single one finds nothing below it, its product has one half;
+// the cells of a few are on chip, those of many in global memory.
+enum class Form { one, few, many };
+
+// What a module-tick leaves to do under the next one's products.
+struct Tick {
+  int d, which;            // the module, and the buffer of its new state
+  float* cells;            // where it is stored, of this thread
+  uint2* gates;
+};
+
+// A thread's cells of module d in global memory, where the last of them are wanted.
+__device__ __forceinline__ float* cells_of(const ForwardArgs& args, const Place& at, int b, int d) {
+  return args.c_last + ((size_t)b * args.D + d) * kCells * kF + at.channel;
+}
+
+// From sums of products to the new cell and output, of slots 2 j and 2 j + 1 of the thread.
+template <bool kSave, Form kForm>
+__device__ __forceinline__ void update_slots(const ForwardArgs& args, const Place& at, const ForwardShared& s, const int j, const float (&sums)[kSlots / 2],
+                                             const uint2 (&inputs)[kMine], const float (&cells)[kMine], const float4 inj, const Tick& tick, unsigned char* mine, int b,
+                                             bf16 (&h)[kMine]) {
   const bool upper = at.half;
-  const float4 inj = s.injected[d * kF + at.channel];
-  bf16 h[kMine];
+  float kept[4], got[4];
 #pragma unroll
-  for (int j = 0; j < kMine / 2; ++j) {
-    float kept[4], got[4];
+  for (int e = 0; e < 4; ++e) {
+    float low = sums[j * 4 + e], high = sums[(j + 7) * 4 + e];
+    kept[e] = upper ? high : low;
+    got[e] = __shfl_xor_sync(~0u, upper ? low : high, 16);
+  }
 #pragma unroll
-    for (int e = 0; e < 4; ++e) {
-      float low = acc[j * 4 + e], high = acc[(j + 7) * 4 + e];
-      kept[e] = upper ? high : low;
-      got[e] = __shfl_xor_sync(~0u, upper ? low : high, 16);
-    }
+  for (int e = 0; e < 2; ++e) {
+    const int i = j * 2 + e;
+    float2 fi = unpack(inputs[i].x), og = unpack(inputs[i].y);
+    float f = sigmoid_of((upper ? got[e] : kept[e]) + inj.x + fi.x), in = sigmoid_of((upper ? got[2 + e] : kept[2 + e]) + inj.y + fi.y);
+    float o = sigmoid_of((upper ? kept[e] : got[e]) + inj.z + og.x), g = tanh_of((upper ? kept[2 + e] : got[2 + e]) + inj.w + og.y);
+    float* slot = s.cell + (tick.d * kMine + i) * kThreads + threadIdx.x;
+    float before = kForm == Form::many ? cells[i] : *slot, after = fmaf(f, before, in * g);
+    if (kForm != Form::many) *slot = after;
+    else if (at.is_cell(i)) cells_of(args, at, b, tick.d)[at.cell(i) * kF] = after;
+    h[i] = __float2bfloat16(o * tanh_of(after));
+    put_hidden(at, mine, i, h[i]);
+    if (kSave) tick.cells[i * kThreads] = before, tick.gates[i * kThreads] = make_uint2(pack_gates(f, in), pack_gates(o, g));
+  }
+}
+
+// States of all modules, from memory or fresh; what they inject; and where it is wanted, what backward needs of them.
+template <bool kSave, Form kForm>
+__device__ __forceinline__ void load_state(const ForwardArgs& args, const Place& at, const ForwardShared& s, int which, const float* c, const bf16* h,
+                                           const bf16* pool, int b, int t, int& turn) {
+  constexpr int kAtOnce = kForm == Form::one ? 1 : kForm == Form::few ? kMost : 1;
+  const size_t strip = (size_t)b * kStrips + at.strip;
+  for (int first = 0; first < s.D; first += kAtOnce) {
+    bf16 hidden[kAtOnce][kMine];
+    float cell[kAtOnce][kMine];
 #pragma unroll
-    for (int e = 0; e < 2; ++e) {
-      const int i = j * 2 + e;
-      float2 fi = unpack(inputs[i].x), og = unpack(inputs[i].y);
-      float f = sigmoid_of((upper ? got[e] : kept[e]) + inj.x + fi.x), in = sigmoid_of((upper ? got[2 + e] : kept[2 + e]) + inj.y + fi.y);
-      float o = sigmoid_of((upper ? kept[e] : got[e]) + inj.z + og.x), g = tanh_of((upper ? kept[2 + e] : got[2 + e]) + inj.w + og.y);
-      float& slot = s.cell[(d * kMine + i) * kThreads + threadIdx.x];
-      float before = slot, after = fmaf(f, before, in * g);
-      slot = after;
-      h[i] = __float2bfloat16(o * tanh_of(after));
-      if (kSave) {
-        size_t where = (tick * kMine + i) * kThreads + at.granule();
-        args.cells[where] = before;
-        args.gates[where] = make_uint2(pack_gates(f, in), pack_gates(o, g));
+    for (int d = 0; d < kAtOnce; ++d)            // all loads at once
+#pragma unroll
+      for (int i = 0; i < kMine; ++i) {
+        const int where = ((first + d < s.D ? first + d : 0) * kCells + at.cell(i)) * kF + at.channel;
+        hidden[d][i] = h[where], cell[d][i] = c[where];
       }
+    if (!first && kSave && !threadIdx.x) await_reading();
+    if (!first) meet();  // nobody reads the old state any more
+#pragma unroll
+    for (int k = 0; k < kAtOnce; ++k) {
+      const int d = first + k;
+      if (d == s.D) break;
+      PoolWeights weights;
+      weights.fetch(pool, d);
+#pragma unroll
+      for (int i = 0; i < kMine; ++i) {
+        if (kForm != Form::many) s.cell[(d * kMine + i) * kThreads + threadIdx.x] = cell[k][i];
+        else if (at.is_cell(i)) cells_of(args, at, b, d)[at.cell(i) * kF] = cell[k][i];
+        put_hidden(at, mine_of(at, s.state(which, d)), i, hidden[k][i]);
+      }
+      turn = 1 - turn;
+      uint32_t peaks = pool_strip(at, s, hidden[k], d, turn);
+      publish();
+      meet();
+      unite(at, s, peaks, d, turn);
+      inject(s, d, turn, weights);
+      if (kSave) save_hidden(args, at, s, which, d, peaks, (strip * args.T + t) * (args.N + 1) * s.D + d, ((size_t)b * args.T + t) * (args.N + 1) * s.D + d);
     }
   }
-  settle(at, s, h, 1 - which, d, turn);
+  __syncthreads();
 }
 
-template <bool kSave>
+// The products of a module-tick with the module's own state need nothing of the tick before, so they run while the gates
+// of that are made of its sums; those with the state below follow when it is there, and under them goes what can wait.
+template <bool kSave, Form kForm>
 __global__ void __launch_bounds__(kThreads, 1) forward(ForwardArgs args) {
   extern __shared__ __align__(128) unsigned char memory[];
-  const int D = args.D, N = args.N, T = args.T, warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  constexpr bool kTwo = kForm != Form::one;
+  constexpr int kFirst = kTwo ? 0 : kHalf;       // groups of a module-tick: six for its own state, six for the one below, or the last six
+  const int D = args.D, N = args.N, T = args.T, warp = threadIdx.x / 32, lane = threadIdx.x % 32, team = warp / 4;
+  const size_t state = (size_t)D * kCells * kF;
+  Ring<kForwardHalves> ring(memory);
   ForwardShared s;
   s.D = D;
-  s.hidden = memory + Ring::kBytes;
-  s.cell = reinterpret_cast<float*>(s.hidden + 2 * D * kHidden);
-  s.injected = reinterpret_cast<float4*>(s.cell + D * kMine * kThreads);
+  s.hidden = memory + ring.kBytes;
+  s.injected = reinterpret_cast<float4*>(s.hidden + kStates * D * kHidden);
   s.pooled = reinterpret_cast<float*>(s.injected + D * kF);
-  s.peaks = reinterpret_cast<uint32_t*>(s.pooled + D * 64);
-  s.parts = reinterpret_cast<float4*>(s.peaks + D * kThreads);
-  const size_t state = (size_t)D * kCells * kF;
-  const Ring ring(memory);
+  s.parts = reinterpret_cast<float4*>(s.pooled + 2 * 64);
+  s.cell = reinterpret_cast<float*>(s.parts + (kStrips > 1 ? 2 * kStrips * kF : 0));
   if (!threadIdx.x) ring.prepare();
   const Place at(warp * 4 + lane / 4 % 4, lane / 16);
-  for (int i = threadIdx.x; i < 2 * D * kHidden / 16; i += kThreads) reinterpret_cast<uint4*>(s.hidden)[i] = make_uint4(0, 0, 0, 0);
+  for (int i = threadIdx.x; i < kStates * D * kHidden / 16; i += kThreads) reinterpret_cast<uint4*>(s.hidden)[i] = make_uint4(0, 0, 0, 0);
   __syncthreads();
-  const auto weights_of = [&](int b) { return args.weights + (size_t)(b / args.batch_per_weights) * D * kGroups * kGroupBytes; };
   const int clusters = gridDim.x / kStrips, first = blockIdx.x / kStrips;
-  if (!threadIdx.x) ring.start(weights_of(first));
-  const uint32_t hidden = shared_address(s.hidden) + kMargin * 16;
+  int weights_for = first;                       // the trajectory whose weights are asked for
+  Stream stream{};
+  const auto begin_stream = [&] {
+    stream.first = stream.from = args.weights + (size_t)(weights_for / args.batch_per_weights) * D * kGroups * kGroupBytes;
+    stream.stretch = stream.left = kTwo ? D * kGroups : kHalf;
+    stream.jump = -stream.stretch * kGroupBytes, stream.stretches = T * N;
+  };
+  const auto fill = [&] {
+    if (threadIdx.x || weights_for >= args.batch) return;
+    ring.fill(stream.next());
+    if (stream.over() && (weights_for += clusters) < args.batch) begin_stream();
+  };
+  begin_stream();
+  for (int place = 1; place < ring.kPlaces; ++place) fill();
+  const uint32_t hidden = described(shared_address(s.hidden)) + kMargin;
+  const auto state_operand = [&](int which, int d) { return hidden + (kStates == 1 ? d : which * D + d) * (kHidden / 16); };
   const bf16* inputs_here = args.inputs + at.channel * 4;
-  const int team = warp / 4;                     // 64 gates each
 
-  int which = 0, turn = 0;                       // buffer of the states before a tick; of strips' parts
+  int which = 0, turn = 0, half = 0;             // buffer of the states before a tick; of strips' parts; halves of products so far
+  float acc[kSlots / 2], sums[kSlots / 2], cells[kMine];
+  uint2 inputs[kMine];
+  bf16 h[kMine];
+  Tick tick{};
   for (int b = first; b < args.batch; b += clusters) {
     const size_t net = b / args.batch_per_weights, strip = (size_t)b * kStrips + at.strip;
-    const unsigned char* weights = weights_of(b);
     const bf16* pool = args.pool + net * D * 64 * kGates;
-    const bool last_one = b + clusters >= args.batch;
-    for (int t = 0; t < T; ++t) {
-      const size_t step = (size_t)b * T + t, kept = strip * T + t;  // the same in arrays that have strips
-      const bool start = args.starts[step];
-      if (start || !t)
-        load_state(at, s, which, start ? args.c_initial + net * state : args.c_memory + b * state,
-                   start ? args.h_initial + net * state : args.h_memory + b * state, pool, turn);
-      if (kSave)
-        for (int d = 0; d < D; ++d) save_hidden(args, at, s, which, d, kept * (N + 1) * D + d, step * (N + 1) * D + d);
+    bool start = args.starts[(size_t)b * T], next_start = false, pending = false;  // sums of a tick wait for its gates
+    const auto gates_begin = [&] {               // all are done with the products that read the state which is now replaced
+      if (kStates == 1) ring.await_release(kTwo ? half - 2 : half - 1, kHalf - 1);
+      return s.injected[tick.d * kF + at.channel];
+    };
+    for (int t = 0;; ++t) {
+      const size_t step = (size_t)b * T + t;     // the same in arrays that have strips: strip * T + t
+      if (!t || t == T || start) {
+        if (pending) {
+          const float4 inj = gates_begin();
+          unsigned char* mine = mine_of(at, s.state(tick.which, tick.d));
+#pragma unroll
+          for (int j = 0; j < kMine / 2; ++j) update_slots<kSave, kForm>(args, at, s, j, sums, inputs, cells, inj, tick, mine, b, h);
+          publish();
+          meet();
+          copy_hidden(at, s.state(tick.which, D - 1), args.top + (step - 1) * kCells * kF);
+          pending = false;
+        }
+        if (t == T) break;
+        load_state<kSave, kForm>(args, at, s, which, start ? args.c_initial + net * state : args.c_memory + b * state,
+                                 start ? args.h_initial + net * state : args.h_memory + b * state, pool, b, t, turn);
+#pragma unroll
+        for (int i = 0; i < kSlots / 2; ++i) acc[i] = sums[i] = 0;  // nothing of them is kept meanwhile
+#pragma unroll
+        for (int i = 0; i < kMine; ++i) inputs[i] = make_uint2(0, 0), cells[i] = 0, h[i] = __float2bfloat16(0);
+      }
       for (int n = 0; n < N; ++n, which = 1 - which) {
         for (int d = 0; d < D; ++d) {
-          uint2 inputs[kMine];
-          const uint64_t own = operand(hidden + (which * D + d) * kHidden);
-          const uint64_t below = operand(hidden + (d ? (1 - which) * D + d - 1 : which * D + D - 1) * kHidden);
-          const bool ends = t == T - 1 && n == N - 1 && d == D - 1;
-          const unsigned char* next = d + 1 < D ? weights + (d + 1) * kGroups * kGroupBytes : ends && !last_one ? weights_of(b + clusters) : weights;
-          PoolWeights pooling;
-          float acc[kSlots / 2];
-#pragma unroll
-          for (int group = 0; group < kGroups; ++group) {
-            ring.await(group);
+          const uint32_t own = state_operand(which, d), below = kTwo ? d ? state_operand(1 - which, d - 1) : state_operand(which, D - 1) : own;
+          const bf16* inputs_now = inputs_here + (step * kCells * D + d) * kGates;
+          const float* cells_now = cells_of(args, at, b, d);
+          const auto issue = [&](const int group) {
+            ring.await(half + (group - kFirst) / kHalf, group % kHalf);
             hold(acc);
             begin_products();
 #pragma unroll
-            for (int i = 0; i < kGroup; ++i) {   // the first half of the steps: the module's own state; then the one below
+            for (int i = 0; i < kGroup; ++i) {
               const int k = group * kGroup + i, tap = k % 18 / 2, quarter = k % 2;
-              multiply(acc, ring.operand(group, i) + team * 2048 / 16, (k < 18 ? own : below) + (tap_offset(tap) * 16 + quarter * 2 * kPlane) / 16, k > 0);
+              multiply(acc, ring.operand(half + (group - kFirst) / kHalf, group % kHalf, i) + team * 2048 / 16,
+                       operand((k < 18 ? own : below) + (tap_offset(tap) * 16 + quarter * 2 * kPlane) / 16), k > kFirst * kGroup);
             }
             commit_products();
             hold(acc);
-            if (group == 0 && (n || d)) pooling.fetch(pool, d ? d - 1 : D - 1);
-            if (group == 2 && (n || d)) {        // while the tensor cores work: what the last module-tick left to do
-              const int last = d ? d - 1 : D - 1;
-              const size_t before = (d ? n + 1 : n) * D + last;
-              unite(at, s, last, turn);
-              inject(s, last, turn, pooling);
-              if (kSave) save_hidden(args, at, s, d ? 1 - which : which, last, kept * (N + 1) * D + before, step * (N + 1) * D + before);
-              if (D == 1) __syncthreads();       // it is wanted at the end of this very module-tick
+          };
+          const auto release = [&](const int group) {
+            ring.release(half + (group - kFirst) / kHalf, group % kHalf);
+            fill();
+          };
+          if (kTwo) issue(0), issue(1);
+          float4 inj;
+          unsigned char* mine = mine_of(at, s.state(tick.which, tick.d));
+          if (pending) inj = gates_begin();
+#pragma unroll
+          for (int j = 0; j < kMine / 2; ++j) {
+            if (pending) update_slots<kSave, kForm>(args, at, s, j, sums, inputs, cells, inj, tick, mine, b, h);
+            const int group = j == 0 ? 2 : j == 2 ? 3 : j == 3 ? 4 : j == 5 ? 5 : 0;
+            if (!kTwo || !group) continue;
+            issue(group);
+            if (group == 2) continue;
+            await_products<kPending>();
+            if (group == 3) release(0);
+            release(group - kPending);
+          }
+          uint32_t peaks = 0;
+          if (kStrips > 1 && pending) turn = 1 - turn, peaks = pool_strip(at, s, h, tick.d, turn);
+          if (kSave && !threadIdx.x) await_reading();  // states that were stored may be replaced after this
+          publish();
+          meet();  // the state below is there
+          PoolWeights pooling;
+#pragma unroll
+          for (int group = kHalf; group < kGroups; ++group) {
+            issue(group);
+            if (group == kHalf) {                // while the tensor cores work: what the last module-tick left to do
+              if (pending) pooling.fetch(pool, tick.d);
+              if (!n && !d && t + 1 < T) next_start = args.starts[step + 1];
+              if (kStrips == 1 && pending) peaks = pool_strip(at, s, h, tick.d, 0);
             }
-            if (group >= 3 && group < 10)        // what the observation adds, two loads at a time
+            if (group == kHalf + 1 && kStrips == 1) __syncthreads();  // pooled values are there
+            if (group == kHalf + 2 && pending) {
+              const bool last = d == 0, whole = last && n == 0;  // of a tick, of a time-step
+              unite(at, s, peaks, tick.d, turn);
+              inject(s, tick.d, turn, pooling);
+              if (whole) copy_hidden(at, s.state(tick.which, D - 1), args.top + (step - 1) * kCells * kF);
+              if (kSave) {                       // as what comes after tick n of this time-step, and as what the next begins with
+                const size_t to = ((last ? n : n + 1) * D + tick.d), one = (size_t)(N + 1) * D;
+                save_hidden(args, at, s, tick.which, tick.d, peaks, (strip * T + t) * one + to, step * one + to);
+                if (!last && n == N - 1 && t + 1 < T && !next_start)
+                  save_hidden(args, at, s, tick.which, tick.d, peaks, (strip * T + t + 1) * one + tick.d, (step + 1) * one + tick.d);
+              }
+            }
+            if (group > kHalf)                   // what the observation adds, and cells that are not on chip
 #pragma unroll
-              for (int i = group * 2 - 6; i < group * 2 - 4; ++i)
-                inputs[i] = ask(reinterpret_cast<const uint2*>(inputs_here + ((step * kCells + at.cell(i)) * D + d) * kGates));
+              for (int i = (group - kHalf - 1) * 3; i < kMine && i < (group - kHalf) * 3; ++i) {
+                inputs[i] = ask(reinterpret_cast<const uint2*>(inputs_now + at.cell(i) * D * kGates));
+                if (kForm == Form::many) cells[i] = ask_again(cells_now + at.cell(i) * kF);
+              }
             if (group + 1 < kGroups) await_products<kPending>(); else await_products<0>();
-            if (group >= kPending) ring.release(group - kPending);
-            ring.go_on(group, weights + d * kGroups * kGroupBytes, next, b == first && !t && !n && !d, ends && last_one);
-            if (group + 1 == kGroups)
 #pragma unroll
-              for (int done = kGroups - kPending; done < kGroups; ++done) ring.release(done);
+            for (int done = group - kPending; done <= (group + 1 < kGroups ? group - kPending : group); ++done)
+              if (done >= kFirst) release(done);
           }
           hold(acc);
-          turn = 1 - turn;
-          update_module<kSave>(args, at, s, acc, which, d, inputs, (kept * N + n) * D + d, turn);
-          if (kSave && kStrips > 1 && !threadIdx.x) await_reading();  // neighbours may write to what was stored
-          publish();
-          meet();  // the new h_d and its pooled values are there
+          half += kTwo ? 2 : 1;
+#pragma unroll
+          for (int i = 0; i < kSlots / 2; ++i) sums[i] = acc[i];
+          tick.d = d, tick.which = 1 - which;
+          if (kSave) {
+            const size_t kept = (((strip * T + t) * N + n) * D + d) * kMine * kThreads + at.granule();
+            tick.cells = args.cells + kept, tick.gates = args.gates + kept;
+          }
+          pending = true;
+          if (!kTwo) {                           // its own state and what it injects are wanted at once
+            if (kSave && !threadIdx.x) await_reading();
+            __syncthreads();
+          }
         }
       }
-      PoolWeights pooling;
-      pooling.fetch(pool, D - 1);
-      copy_hidden(at, s.state(which, D - 1), args.top + step * kCells * kF);
-      unite(at, s, D - 1, turn);
-      inject(s, D - 1, turn, pooling);
-      if (kSave && !threadIdx.x) await_reading();  // states are stored no more, and a start may replace them
-      __syncthreads();
+      start = next_start, next_start = false;
     }
     for (int d = 0; d < D; ++d) {
       copy_hidden(at, s.state(which, d), args.h_last + b * state + (size_t)d * kCells * kF);
 #pragma unroll
       for (int i = 0; i < kMine; ++i)
-        if (at.is_cell(i)) args.c_last[b * state + ((size_t)d * kCells + at.cell(i)) * kF + at.channel] = s.cell[(d * kMine + i) * kThreads + threadIdx.x];
+        if (kForm != Form::many && at.is_cell(i)) cells_of(args, at, b, d)[at.cell(i) * kF] = s.cell[(d * kMine + i) * kThreads + threadIdx.x];
     }
   }
   if (kSave && !threadIdx.x) await_storing();
@@ -701,21 +816,28 @@ __device__ __forceinline__ void pass_on(const Place& at, const BackwardShared& s
 __device__ __forceinline__ void walk_back(const BackwardArgs& args, unsigned char* memory, const size_t b) {
   const int D = args.D, N = args.N, T = args.T, warp = threadIdx.x / 32, lane = threadIdx.x % 32, team = warp / 4;
   BackwardShared s;
-  s.dz = memory + Ring::kBytes;
+  s.dz = memory + Ring<1>::kBytes;
   s.exchange = reinterpret_cast<float*>(s.dz + 16 * kPlane);
   s.d_cell = s.exchange + 28 * kThreads;
   s.d_hidden = s.d_cell + D * kMine * kThreads;
   s.sums = s.d_hidden + D * kMine * kThreads;
   s.d_pooled = s.sums + kStrips * 2 * kGates;
   const size_t which_net = b / args.batch_per_weights, state = (size_t)D * kCells * kF;
-  const Ring ring(memory);
+  Ring<1> ring(memory);
   if (!threadIdx.x) ring.prepare();
   const Place at(warp % 4 * 8 + lane / 4, team);
   const size_t strip = b * kStrips + at.strip;
   for (int i = threadIdx.x; i < 16 * kPlane / 16; i += kThreads) reinterpret_cast<uint4*>(s.dz)[i] = make_uint4(0, 0, 0, 0);
   meet();
   const unsigned char* weights = args.weights + which_net * D * kGroups * kGroupBytes;
-  if (!threadIdx.x) ring.start(weights + (D - 1) * kGroups * kGroupBytes);
+  Stream stream{weights, weights + (D - 1) * kGroups * kGroupBytes, kGroups, kGroups, -2 * kGroups * kGroupBytes, T * N * D};
+  const auto fill = [&] {
+    if (threadIdx.x || stream.over()) return;
+    ring.fill(stream.next());
+    if (stream.from < weights) stream.from = weights + (D - 1) * kGroups * kGroupBytes;
+  };
+  for (int place = 1; place < ring.kPlaces; ++place) fill();
+  int half = 0;                                  // of a product
   const uint4* pool = reinterpret_cast<const uint4*>(args.pool + (which_net * D * 64 + threadIdx.x / 4) * kGates) + threadIdx.x % 4;
   for (int d = 0; d < D; ++d)
 #pragma unroll
@@ -726,7 +848,7 @@ __device__ __forceinline__ void walk_back(const BackwardArgs& args, unsigned cha
       s.d_hidden[slot] = at.is_cell(i) ? args.d_h_last[where] : 0;
       if (at.is_cell(i)) args.d_c_initial[where] = args.d_h_initial[where] = 0;
     }
-  const uint64_t dz = operand(shared_address(s.dz) + kMargin * 16 + team * 2 * kPlane);
+  const uint32_t dz = described(shared_address(s.dz)) + kMargin + team * 2 * kPlane / 16;
   Kept kept;
 #pragma unroll
   for (int i = 0; i < kMine; ++i) kept.fetch(args, ((strip * T + T - 1) * N + N - 1) * D + D - 1, i);
@@ -752,13 +874,13 @@ __device__ __forceinline__ void walk_back(const BackwardArgs& args, unsigned cha
         uint32_t peaks;                          // of h_d before the tick
 #pragma unroll
         for (int group = 0; group < kGroups; ++group) {
-          ring.await(group);
+          ring.await(half + group / kHalf, group % kHalf);
           hold(acc);
           begin_products();
 #pragma unroll
           for (int i = 0; i < kGroup; ++i) {
             const int k = group * kGroup + i, tap = k / 4, columns = k % 4;
-            multiply(acc, ring.operand(group, i) + team * 2048 / 16, dz + (columns * 4 * kPlane - tap_offset(tap) * 16) / 16, k > 0);
+            multiply(acc, ring.operand(half + group / kHalf, group % kHalf, i) + team * 2048 / 16, operand(dz + columns * 4 * kPlane / 16 - tap_offset(tap)), k > 0);
           }
           commit_products();
           hold(acc);
@@ -775,13 +897,13 @@ __device__ __forceinline__ void walk_back(const BackwardArgs& args, unsigned cha
 #pragma unroll
             for (int i = group * 2 - 8; i < group * 2 - 6; ++i) kept.fetch(args, tick - 1, i);
           if (group + 1 < kGroups) await_products<kPending>(); else await_products<0>();
-          if (group >= kPending) ring.release(group - kPending);
-          ring.go_on(group, weights + d * kGroups * kGroupBytes, weights + below * kGroups * kGroupBytes,
-                     t == T - 1 && n == N - 1 && d == D - 1, !t && !n && !d);
-          if (group + 1 == kGroups)
 #pragma unroll
-            for (int done = kGroups - kPending; done < kGroups; ++done) ring.release(done);
+          for (int done = group - kPending; done >= 0 && done <= (group + 1 < kGroups ? group - kPending : group); ++done) {
+            ring.release(half + done / kHalf, done % kHalf);
+            fill();
+          }
         }
+        half += 2;
         hold(acc);
         if (team) hand_over<28>(s, acc); else hand_over<0>(s, acc);
         if (!threadIdx.x) await_reading();
@@ -963,6 +1085,16 @@ struct Sizes {
 };
 
 template <bool kSave>
+ffi::Error start(ForwardArgs args, cudaStream_t stream) {
+  const bool on_chip = args.D <= kMost;
+  size_t shared = Ring<kForwardHalves>::kBytes + (size_t)args.D * (kStates * kHidden + (on_chip ? kMine * kThreads * 4 : 0) + kGates * 4) + 2 * 64 * 4 +
+                  (kStrips > 1 ? 2 * kStrips * kF * 16 : 0);
+  void* arguments[] = {&args};
+  const void* kernel = args.D == 1 ? (const void*)forward<kSave, Form::one> : on_chip ? (const void*)forward<kSave, Form::few> : (const void*)forward<kSave, Form::many>;
+  return launch(kernel, shared, args.batch, true, arguments, stream);
+}
+
+template <bool kSave>
 ffi::Error run_forward(cudaStream_t stream, int64_t ticks, ffi::AnyBuffer weights, ffi::AnyBuffer pool, ffi::AnyBuffer c0,
                        ffi::AnyBuffer h0, ffi::AnyBuffer c, ffi::AnyBuffer h, ffi::AnyBuffer inputs, ffi::AnyBuffer starts,
                        bf16* top, float* c_last, bf16* h_last, uint2* gates, float* cells, unsigned char* hiddens, uint32_t* peaks, float* pooled) {
@@ -970,9 +1102,7 @@ ffi::Error run_forward(cudaStream_t stream, int64_t ticks, ffi::AnyBuffer weight
   ForwardArgs args{at<unsigned char>(weights), at<bf16>(pool), at<float>(c0), at<bf16>(h0), at<float>(c), at<bf16>(h),
                    at<bf16>(inputs), at<uint8_t>(starts), top, c_last, h_last, gates, cells, hiddens, peaks, pooled,
                    sizes.batch, sizes.batch / sizes.networks, sizes.D, (int)ticks, sizes.T};
-  size_t shared = Ring::kBytes + (size_t)sizes.D * (2 * kHidden + kMine * kThreads * 4 + kGates * 4 + 64 * 4 + kThreads * 4) + 2 * kStrips * kF * 16;
-  void* arguments[] = {&args};
-  return launch((const void*)forward<kSave>, shared, sizes.batch, true, arguments, stream);
+  return start<kSave>(args, stream);
 }
 
 ffi::Error Infer(cudaStream_t stream, int64_t ticks, ffi::AnyBuffer weights, ffi::AnyBuffer pool, ffi::AnyBuffer c0, ffi::AnyBuffer h0,
@@ -991,6 +1121,14 @@ ffi::Error Forward(cudaStream_t stream, int64_t ticks, ffi::AnyBuffer weights, f
                            at<bf16>(h_last), at<uint2>(gates), at<float>(cells), at<unsigned char>(hiddens), at<uint32_t>(peaks), at<float>(pooled));
 }
 
+ffi::Error start(BackwardArgs args, cudaStream_t stream) {
+  size_t walking = Ring<1>::kBytes + 16 * kPlane + 28 * kThreads * 4 + (size_t)args.D * 2 * kMine * kThreads * 4 + (kStrips * 2 * kGates + 64) * 4;
+  size_t gathering = kStages * (kStage + 8);
+  cudaMemsetAsync(args.progress, 0, (size_t)args.batch * kStrips * 8, stream);
+  void* arguments[] = {&args};
+  return launch((const void*)backward, std::max(walking, gathering), args.batch * (1 + 3 * args.D), false, arguments, stream);
+}
+
 ffi::Error Backward(cudaStream_t stream, int64_t ticks, ffi::AnyBuffer weights, ffi::AnyBuffer pool, ffi::AnyBuffer gates,
                     ffi::AnyBuffer cells, ffi::AnyBuffer peaks, ffi::AnyBuffer hiddens, ffi::AnyBuffer starts, ffi::AnyBuffer d_top,
                     ffi::AnyBuffer d_c_last, ffi::AnyBuffer d_h_last, ffi::Result<ffi::AnyBuffer> gradient, ffi::Result<ffi::AnyBuffer> d_inputs,
@@ -1002,11 +1140,7 @@ ffi::Error Backward(cudaStream_t stream, int64_t ticks, ffi::AnyBuffer weights, 
                     at<bf16>(d_top), at<float>(d_c_last), at<float>(d_h_last), at<unsigned char>(dz), at<float>(dz_sums), at<float>(d_c_memory),
                     at<float>(d_h_memory), at<float>(d_c_initial), at<float>(d_h_initial), at<unsigned char>(hiddens), at<float>(gradient),
                     at<uint4>(d_inputs), at<uint32_t>(progress), sizes.batch, sizes.batch / sizes.networks, sizes.D, (int)ticks, sizes.T};
-  size_t walking = Ring::kBytes + 16 * kPlane + 28 * kThreads * 4 + (size_t)sizes.D * 2 * kMine * kThreads * 4 + (kStrips * 2 * kGates + 64) * 4;
-  size_t gathering = kStages * (kStage + 8);
-  cudaMemsetAsync(args.progress, 0, (size_t)sizes.batch * kStrips * 8, stream);
-  void* arguments[] = {&args};
-  return launch((const void*)backward, std::max(walking, gathering), sizes.batch * (1 + 3 * sizes.D), false, arguments, stream);
+  return start(args, stream);
 }
 
 }  // namespace

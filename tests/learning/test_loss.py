@@ -45,7 +45,7 @@ def test_a_bootstrap_seen_on_its_own_changes_neither_the_loss_nor_any_gradient(k
     def value_and_gradient(net):
         return jax.value_and_grad(module.loss, has_aux=True)(net, Pictures(), trajectories, SETTINGS)
 
-    with jax.default_matmul_precision("highest"):  # a GPU multiplies float32 in TF32 otherwise: 11 bits, in another order
+    with jax.default_matmul_precision("highest"):  # a GPU takes TF32, 11 bits, otherwise
         ours = jax.jit(value_and_gradient)(net)
         monkeypatch.setattr(module, "evaluate", evaluate_together)
         together = jax.jit(lambda net: value_and_gradient(net))(net)

@@ -188,6 +188,8 @@ def assert_same_bits(ours, expected):
     [
         ("sokoban", (80, 80, 3), {}),
         ("sokoban", (80, 80, 3), {"depth": 1, "ticks": 1}),
+        ("sokoban", (80, 80, 3), {"depth": 1, "ticks": 9}),
+        ("sokoban", (80, 80, 3), {"depth": 9, "ticks": 1}),
         ("sokoban", (80, 80, 3), {"top_down": False, "pool_and_inject": False}),
         ("sokoban-cells", (7, 5, 7), {"depth": 2, "ticks": 2}),
         ("gridworld", (32, 32, 1), {"ticks": 2}),

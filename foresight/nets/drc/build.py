@@ -19,7 +19,8 @@ SOURCE = Path(__file__).with_name("kernel.cu")
 TARGETS = {"infer": "DrcInfer", "forward": "DrcForward", "backward": "DrcBackward"}
 CHANNELS = 32  # of h and c, a constant of the kernel
 SLOTS = 112  # of a block; each row of a board takes one more than it has cells
-MOST_STRIPS, MOST_WIDE, MOST_MODULES = 3, 19, 3  # what shared memory holds
+MOST_STRIPS, MOST_WIDE = 3, 19
+MOST_MODULES, MOST_IN_STRIPS = 9, 3  # what shared memory holds
 LOG = logging.getLogger("foresight")
 
 
@@ -56,8 +57,11 @@ def obstacle_to(grid: tuple[int, int], modules: int) -> str | None:
     capability = getattr(jax.devices()[0], "compute_capability", "0.0")
     if capability != "9.0":
         return f"it is made for compute capability 9.0, and the GPU's is {capability}"
-    if grid[1] > MOST_WIDE or strips(grid) > MOST_STRIPS or modules > MOST_MODULES:
-        return f"it is made for boards up to 16x16 or 15x19, and {MOST_MODULES} modules"
+    if grid[1] > MOST_WIDE or strips(grid) > MOST_STRIPS:
+        return "it is made for boards up to 16x16 or 15x19"
+    most = MOST_MODULES if strips(grid) == 1 else MOST_IN_STRIPS
+    if modules > most:
+        return f"it is made for {most} modules on such a board"
     compiler = shutil.which("nvcc") or shutil.which("/usr/local/cuda/bin/nvcc")
     if compiler is None:
         return "there is no CUDA compiler (nvcc)"

@@ -235,7 +235,8 @@ __device__ __forceinline__ void store_bulk(void* to, const void* from, int bytes
   asm volatile("cp.async.bulk.commit_group;" ::: "memory");
 }
 __device__ __forceinline__ void await_reading() { asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory"); }
-__device__ __forceinline__ void await_storing() { asm volatile("cp.async.bulk.wait_group 0;" ::: "memory"); }
+template <int kMore = 0>
+__device__ __forceinline__ void await_storing() { asm volatile("cp.async.bulk.wait_group %0;" ::"n"(kMore) : "memory"); }
 
 // Word from one block to another that bulk stores are done.
 __device__ __forceinline__ void tell(uint32_t* counter, uint32_t value) {
@@ -708,39 +709,34 @@ struct BackwardArgs {
 struct BackwardShared {
   unsigned char* dz;       // [16 planes]
   float* exchange;         // [28][threads]
-  float* d_cell;           // [D][14][threads]
+  float* d_cell;           // [D][14][threads], where there is room
   float* d_hidden;
   float* sums;             // [strips][2 halves][128], of dz over slots
   float* d_pooled;         // [64]
 };
 
-// What the forward pass left for one module-tick, of one thread.
-struct Kept {
-  uint2 gates[kMine];
-  float cells[kMine];
-  __device__ __forceinline__ void fetch(const BackwardArgs& args, size_t tick, int i) {
-    const size_t where = (tick * kMine + i) * kThreads + threadIdx.x;
-    gates[i] = ask(args.gates + where);
-    cells[i] = __uint_as_float(ask(reinterpret_cast<const uint32_t*>(args.cells) + where));
+// What the derivative of a module-tick needs besides d_h and d_c, of one thread: made under the products before it.
+struct Factors {
+  float of_cell[kMine], of_output[kMine];        // o (1 - tanh^2 c'), tanh c' o (1 - o): how d_h reaches c' and o
+  float f[kMine], df[kMine], di[kMine], dg[kMine];  // f, c f (1 - f), g i (1 - i), i (1 - g^2): how d_c' reaches c, f, i and g
+  __device__ __forceinline__ void make(int i, uint2 gates, float before) {
+    const float2 fi = unpack_gates(gates.x), og = unpack_gates(gates.y);
+    const float squashed = tanh_of(fmaf(fi.x, before, fi.y * og.y));
+    of_cell[i] = og.x * (1 - squashed * squashed), of_output[i] = squashed * og.x * (1 - og.x);
+    f[i] = fi.x, df[i] = before * fi.x * (1 - fi.x), di[i] = og.y * fi.y * (1 - fi.y), dg[i] = fi.y * (1 - og.y * og.y);
   }
 };
 
 // d_h and d_c of one module-tick -> dz, in shared memory; d_c becomes that of the cell before the tick.
-__device__ __forceinline__ void through_gates(const Place& at, const BackwardShared& s, int d, const Kept& kept,
-                                              const float (&d_hidden)[kMine]) {
+__device__ __forceinline__ void through_gates(const Place& at, const BackwardShared& s, const Factors& of, const float (&d_hidden)[kMine], float (&d_cell)[kMine]) {
   float4 columns = {0, 0, 0, 0};
   unsigned char* mine = s.dz + at.channel / 2 * kPlane + (kMargin + at.slot(0)) * 16 + at.channel % 2 * 8;
   const Neighbours neighbours(at, shared_address(mine));
 #pragma unroll
   for (int i = 0; i < kMine; ++i) {
-    const int slot = (d * kMine + i) * kThreads + threadIdx.x;
-    float dc = s.d_cell[slot], dh = d_hidden[i], before = kept.cells[i];
-    float2 fi = unpack_gates(kept.gates[i].x), og = unpack_gates(kept.gates[i].y);
-    float f = fi.x, in = fi.y, o = og.x, g = og.y;
-    float squashed = tanh_of(fmaf(f, before, in * g));
-    dc = fmaf(dh * o, 1 - squashed * squashed, dc);
-    float df = dc * before * f * (1 - f), di = dc * g * in * (1 - in), d_o = dh * squashed * o * (1 - o), dg = dc * in * (1 - g * g);
-    s.d_cell[slot] = dc * f;
+    const float dh = d_hidden[i], dc = fmaf(dh, of.of_cell[i], d_cell[i]);
+    const float df = dc * of.df[i], di = dc * of.di[i], d_o = dh * of.of_output[i], dg = dc * of.dg[i];
+    d_cell[i] = dc * of.f[i];
     if (!at.is_cell(i)) continue;
     uint2 packed = make_uint2(pack(df, di), pack(d_o, dg));
     *reinterpret_cast<uint2*>(mine + i / 2 * 128 + i % 2 * 16) = packed;
@@ -795,11 +791,27 @@ __device__ __forceinline__ void hand_over(const BackwardShared& s, const float (
   for (int i = 0; i < 28; ++i) s.exchange[i * kThreads + (threadIdx.x ^ 128)] = acc[28 - kFirst + i];
 }
 
-// Both teams' sums and the gradient of the pooled values: d_h of the module itself, which waits in shared memory, and
-// of the module below, whose turn is next.
-template <int kFirst>
-__device__ __forceinline__ void pass_on(const Place& at, const BackwardShared& s, const float (&acc)[kSlots / 2], int d, int below, uint32_t peaks,
-                                        float (&d_hidden)[kMine]) {
+// Gradients of cells and outputs of all modules, of one thread's slots: on chip, or where those of the memory are wanted.
+template <Form kForm>
+struct Gradients {
+  float *cell, *hidden;                          // [D][14][threads], or of module 0 at this thread's channel
+  __device__ __forceinline__ int where(const Place& at, int d, int i) const {
+    return kForm == Form::many ? (d * kCells + at.cell(i)) * kF : (d * kMine + i) * kThreads;
+  }
+  __device__ __forceinline__ bool has(const Place& at, int i) const { return kForm != Form::many || at.is_cell(i); }
+  __device__ __forceinline__ float load(const float* of, const Place& at, int d, int i) const {
+    return kForm == Form::many ? at.is_cell(i) ? ask_again(of + where(at, d, i)) : 0 : of[where(at, d, i)];
+  }
+  __device__ __forceinline__ void store(float* to, const Place& at, int d, int i, float v) const {
+    if (has(at, i)) to[where(at, d, i)] = v;
+  }
+};
+
+// Both teams' sums and the gradient of the pooled values: d_h of the module itself, which is kept, and of the module
+// below, whose turn is next; d_hidden has what is known of that already.
+template <int kFirst, Form kForm>
+__device__ __forceinline__ void pass_on(const Place& at, const BackwardShared& s, const Gradients<kForm>& kept, const float (&acc)[kSlots / 2], int d, bool alone,
+                                        uint32_t peaks, float (&d_hidden)[kMine]) {
   const float to_top = s.d_pooled[at.channel] / (float)(peaks >> 16), to_all = s.d_pooled[kF + at.channel] * (1.0f / kCells);
 #pragma unroll
   for (int i = 0; i < kMine; ++i) {
@@ -807,26 +819,31 @@ __device__ __forceinline__ void pass_on(const Place& at, const BackwardShared& s
     float lower = acc[kFirst + e] + s.exchange[e * kThreads + threadIdx.x];
     float own = acc[kFirst + e + 2] + s.exchange[(e + 2) * kThreads + threadIdx.x];
     own += to_all + (peaks >> i & 1 ? to_top : 0);
-    d_hidden[i] = lower + (below == d ? own : s.d_hidden[(below * kMine + i) * kThreads + threadIdx.x]);
-    s.d_hidden[(d * kMine + i) * kThreads + threadIdx.x] = own;
+    d_hidden[i] = lower + (alone ? own : d_hidden[i]);
+    kept.store(kept.hidden, at, d, i, own);
   }
 }
 
+template <Form kForm>
+constexpr int kBackwardHalves = kForm == Form::many && kStrips == 1 ? 2 : 1;
+
 // dz of one strip of a trajectory, from its last time-step to its first.
+template <Form kForm>
 __device__ __forceinline__ void walk_back(const BackwardArgs& args, unsigned char* memory, const size_t b) {
   const int D = args.D, N = args.N, T = args.T, warp = threadIdx.x / 32, lane = threadIdx.x % 32, team = warp / 4;
-  BackwardShared s;
-  s.dz = memory + Ring<1>::kBytes;
-  s.exchange = reinterpret_cast<float*>(s.dz + 16 * kPlane);
-  s.d_cell = s.exchange + 28 * kThreads;
-  s.d_hidden = s.d_cell + D * kMine * kThreads;
-  s.sums = s.d_hidden + D * kMine * kThreads;
-  s.d_pooled = s.sums + kStrips * 2 * kGates;
   const size_t which_net = b / args.batch_per_weights, state = (size_t)D * kCells * kF;
-  Ring<1> ring(memory);
+  Ring<kBackwardHalves<kForm>> ring(memory);
+  BackwardShared s;
+  s.dz = memory + ring.kBytes;
+  s.exchange = reinterpret_cast<float*>(s.dz + 16 * kPlane);
+  s.sums = s.exchange + 28 * kThreads;
+  s.d_pooled = s.sums + kStrips * 2 * kGates;
+  s.d_cell = s.d_pooled + 64;
+  s.d_hidden = s.d_cell + D * kMine * kThreads;
   if (!threadIdx.x) ring.prepare();
   const Place at(warp % 4 * 8 + lane / 4, team);
-  const size_t strip = b * kStrips + at.strip;
+  const size_t strip = b * kStrips + at.strip, of_thread = b * state + at.channel;
+  Gradients<kForm> kept{kForm == Form::many ? args.d_c_memory + of_thread : s.d_cell + threadIdx.x, kForm == Form::many ? args.d_h_memory + of_thread : s.d_hidden + threadIdx.x};
   for (int i = threadIdx.x; i < 16 * kPlane / 16; i += kThreads) reinterpret_cast<uint4*>(s.dz)[i] = make_uint4(0, 0, 0, 0);
   meet();
   const unsigned char* weights = args.weights + which_net * D * kGroups * kGroupBytes;
@@ -837,41 +854,47 @@ __device__ __forceinline__ void walk_back(const BackwardArgs& args, unsigned cha
     if (stream.from < weights) stream.from = weights + (D - 1) * kGroups * kGroupBytes;
   };
   for (int place = 1; place < ring.kPlaces; ++place) fill();
-  int half = 0;                                  // of a product
   const uint4* pool = reinterpret_cast<const uint4*>(args.pool + (which_net * D * 64 + threadIdx.x / 4) * kGates) + threadIdx.x % 4;
   for (int d = 0; d < D; ++d)
 #pragma unroll
     for (int i = 0; i < kMine; ++i) {
-      const size_t where = b * state + ((size_t)d * kCells + at.cell(i)) * kF + at.channel;
-      const int slot = (d * kMine + i) * kThreads + threadIdx.x;
-      s.d_cell[slot] = at.is_cell(i) ? args.d_c_last[where] : 0;
-      s.d_hidden[slot] = at.is_cell(i) ? args.d_h_last[where] : 0;
+      const size_t where = of_thread + ((size_t)d * kCells + at.cell(i)) * kF;
+      kept.store(kept.cell, at, d, i, at.is_cell(i) ? args.d_c_last[where] : 0);
+      kept.store(kept.hidden, at, d, i, at.is_cell(i) ? args.d_h_last[where] : 0);
       if (at.is_cell(i)) args.d_c_initial[where] = args.d_h_initial[where] = 0;
     }
   const uint32_t dz = described(shared_address(s.dz)) + kMargin + team * 2 * kPlane / 16;
-  Kept kept;
+  Factors factors;
+  float d_hidden[kMine], d_cell[kMine];          // of the module whose turn is next
+  bf16 d_top[kMine];                             // of the time-step that is next
+  const uint2* gates = args.gates + (strip * T * N * D + T * N * D - 1) * kMine * kThreads + threadIdx.x;
+  const float* cells = args.cells + (strip * T * N * D + T * N * D - 1) * kMine * kThreads + threadIdx.x;
 #pragma unroll
-  for (int i = 0; i < kMine; ++i) kept.fetch(args, ((strip * T + T - 1) * N + N - 1) * D + D - 1, i);
-  float d_hidden[kMine];                         // of the module whose turn is next
-#pragma unroll
-  for (int i = 0; i < kMine; ++i) d_hidden[i] = s.d_hidden[((D - 1) * kMine + i) * kThreads + threadIdx.x];
+  for (int i = 0; i < kMine; ++i) {
+    factors.make(i, gates[i * kThreads], cells[i * kThreads]);
+    d_hidden[i] = kept.load(kept.hidden, at, D - 1, i), d_cell[i] = kept.load(kept.cell, at, D - 1, i);
+    d_top[i] = args.d_top[((b * T + T - 1) * kCells + at.cell(i)) * kF + at.channel];
+  }
 
+  int half = 0;                                  // of products so far
   for (int t = T - 1; t >= 0; --t) {
     const size_t step = b * T + t;
+    uint8_t start = 0;
 #pragma unroll
     for (int i = 0; i < kMine; ++i)              // the output of this time-step is the top module's h
-      if (at.is_cell(i))
-        d_hidden[i] += __bfloat162float(args.d_top[(step * kCells + at.cell(i)) * kF + at.channel]);
+      if (at.is_cell(i)) d_hidden[i] += __bfloat162float(d_top[i]);
     for (int n = N - 1; n >= 0; --n) {
       for (int d = D - 1; d >= 0; --d) {
         const size_t tick = ((strip * T + t) * N + n) * D + d;
         const int below = d ? d - 1 : D - 1;
-        through_gates(at, s, d, kept, d_hidden);
+        through_gates(at, s, factors, d_hidden, d_cell);
         publish();
         meet();  // dz and its column sums are there
-        float acc[kSlots / 2];
+        float acc[kSlots / 2], cells_next[2];
+        uint2 gates_next[2];
         uint4 row[4];
         uint32_t peaks;                          // of h_d before the tick
+        if (t || n || d) gates -= kMine * kThreads, cells -= kMine * kThreads;  // the module-tick that comes next is the one stored before
 #pragma unroll
         for (int group = 0; group < kGroups; ++group) {
           ring.await(half + group / kHalf, group % kHalf);
@@ -891,11 +914,26 @@ __device__ __forceinline__ void walk_back(const BackwardArgs& args, unsigned cha
             for (int i = 0; i < 4; ++i) row[i] = ask(pool + d * 64 * 16 + i * 4);
             if (threadIdx.x < kGates / 2 && !at.strip)
               reinterpret_cast<float2*>(args.dz_sums + ((step * N + n) * D + d) * kGates)[threadIdx.x] = total_of(s, threadIdx.x);
-          }
-          if (group == 3) gradient_of_pooled(s, row);
-          if (group >= 4 && group < 11 && (t || n || d))  // the module-tick that comes next is the one stored before
 #pragma unroll
-            for (int i = group * 2 - 8; i < group * 2 - 6; ++i) kept.fetch(args, tick - 1, i);
+            for (int i = 0; i < kMine; ++i) kept.store(kept.cell, at, d, i, d_cell[i]);
+          }
+          if (group == 1 && n == N - 1 && d == D - 1) {
+            start = args.starts[step];
+            if (!threadIdx.x && t < T - 1) await_storing<1>(), tell(args.progress + strip * 2, T - 1 - t);  // the step before is stored
+          }
+          if (group == 2) gradient_of_pooled(s, row);
+#pragma unroll
+          for (int i = group * 2 - 8; i < group * 2 - 6; ++i)  // what was asked for under the last group
+            if (i >= 0 && i < kMine) factors.make(i, gates_next[i % 2], cells_next[i % 2]);
+#pragma unroll
+          for (int i = group * 2 - 6; i < group * 2 - 4; ++i)
+            if (i >= 0 && i < kMine) gates_next[i % 2] = ask(gates + i * kThreads), cells_next[i % 2] = __uint_as_float(ask(reinterpret_cast<const uint32_t*>(cells) + i * kThreads));
+          if (group == 9 && !n && !d && t)
+#pragma unroll
+            for (int i = 0; i < kMine; ++i) d_top[i] = args.d_top[((step - 1) * kCells + at.cell(i)) * kF + at.channel];
+          if (group == 10)
+#pragma unroll
+            for (int i = 0; i < kMine; ++i) d_hidden[i] = kept.load(kept.hidden, at, below, i), d_cell[i] = kept.load(kept.cell, at, below, i);
           if (group + 1 < kGroups) await_products<kPending>(); else await_products<0>();
 #pragma unroll
           for (int done = group - kPending; done >= 0 && done <= (group + 1 < kGroups ? group - kPending : group); ++done) {
@@ -908,27 +946,31 @@ __device__ __forceinline__ void walk_back(const BackwardArgs& args, unsigned cha
         if (team) hand_over<28>(s, acc); else hand_over<0>(s, acc);
         if (!threadIdx.x) await_reading();
         meet();  // the halves are swapped, every warp is done with dz, d_pooled is there
-        if (team) pass_on<28>(at, s, acc, d, below, peaks, d_hidden); else pass_on<0>(at, s, acc, d, below, peaks, d_hidden);
+        if (team) pass_on<28>(at, s, kept, acc, d, below == d, peaks, d_hidden); else pass_on<0>(at, s, kept, acc, d, below == d, peaks, d_hidden);
       }
     }
-    if (args.starts[step])
+    if (start) {
       for (int d = 0; d < D; ++d)
 #pragma unroll
         for (int i = 0; i < kMine; ++i) {
-          const size_t where = b * state + ((size_t)d * kCells + at.cell(i)) * kF + at.channel;
-          const int slot = (d * kMine + i) * kThreads + threadIdx.x;
-          if (at.is_cell(i)) args.d_c_initial[where] += s.d_cell[slot], args.d_h_initial[where] += d == D - 1 ? d_hidden[i] : s.d_hidden[slot];
-          s.d_cell[slot] = s.d_hidden[slot] = 0;
-          if (d == D - 1) d_hidden[i] = 0;
+          const size_t where = of_thread + ((size_t)d * kCells + at.cell(i)) * kF;
+          const float of_hidden = d == D - 1 ? d_hidden[i] : kept.load(kept.hidden, at, d, i);
+          if (at.is_cell(i)) args.d_c_initial[where] += kept.load(kept.cell, at, d, i), args.d_h_initial[where] += of_hidden;
+          kept.store(kept.cell, at, d, i, 0), kept.store(kept.hidden, at, d, i, 0);
         }
-    if (!threadIdx.x) await_storing(), tell(args.progress + strip * 2, T - t);
+#pragma unroll
+      for (int i = 0; i < kMine; ++i) d_hidden[i] = d_cell[i] = 0;
+    }
   }
+  if (!threadIdx.x) await_storing(), tell(args.progress + strip * 2, T);
   for (int d = 0; d < D; ++d)
 #pragma unroll
     for (int i = 0; i < kMine; ++i) {
-      const size_t where = b * state + ((size_t)d * kCells + at.cell(i)) * kF + at.channel;
-      const int slot = (d * kMine + i) * kThreads + threadIdx.x;
-      if (at.is_cell(i)) args.d_c_memory[where] = s.d_cell[slot], args.d_h_memory[where] = d == D - 1 ? d_hidden[i] : s.d_hidden[slot];
+      const size_t where = of_thread + ((size_t)d * kCells + at.cell(i)) * kF;
+      if (!at.is_cell(i)) continue;
+      if (kForm != Form::many) args.d_c_memory[where] = kept.load(kept.cell, at, d, i);
+      if (d == D - 1) args.d_h_memory[where] = d_hidden[i];
+      else if (kForm != Form::many) args.d_h_memory[where] = kept.load(kept.hidden, at, d, i);
     }
 }
 
@@ -1032,6 +1074,7 @@ __device__ __forceinline__ void gather(const BackwardArgs& args, unsigned char* 
 
 // First the boards' blocks, which make dz; then, on multiprocessors that are free, blocks that gather what the weights
 // and the inputs learn from it. Boards are numbered as their blocks start: whom one waits for has started before it.
+template <Form kForm>
 __global__ void __launch_bounds__(kThreads, 1) backward(BackwardArgs args) {
   extern __shared__ __align__(128) unsigned char memory[];
   __shared__ uint32_t number;
@@ -1043,7 +1086,7 @@ __global__ void __launch_bounds__(kThreads, 1) backward(BackwardArgs args) {
   }
   meet();
   const int mine = number, task = mine - args.batch;
-  if (task < 0) walk_back(args, memory, mine);
+  if (task < 0) walk_back<kForm>(args, memory, mine);
   else gather(args, memory, task / 3 / args.D, task / 3 % args.D, task % 3);
 }
 
@@ -1122,11 +1165,13 @@ ffi::Error Forward(cudaStream_t stream, int64_t ticks, ffi::AnyBuffer weights, f
 }
 
 ffi::Error start(BackwardArgs args, cudaStream_t stream) {
-  size_t walking = Ring<1>::kBytes + 16 * kPlane + 28 * kThreads * 4 + (size_t)args.D * 2 * kMine * kThreads * 4 + (kStrips * 2 * kGates + 64) * 4;
+  const bool on_chip = args.D <= kMost;
+  size_t walking = Ring<kBackwardHalves<Form::few>>::kBytes + 16 * kPlane + 28 * kThreads * 4 + (on_chip ? (size_t)args.D * 2 * kMine * kThreads * 4 : 0) + (kStrips * 2 * kGates + 64) * 4;
+  if (!on_chip) walking += Ring<kBackwardHalves<Form::many>>::kBytes - Ring<kBackwardHalves<Form::few>>::kBytes;
   size_t gathering = kStages * (kStage + 8);
   cudaMemsetAsync(args.progress, 0, (size_t)args.batch * kStrips * 8, stream);
   void* arguments[] = {&args};
-  return launch((const void*)backward, std::max(walking, gathering), args.batch * (1 + 3 * args.D), false, arguments, stream);
+  return launch(on_chip ? (const void*)backward<Form::few> : (const void*)backward<Form::many>, std::max(walking, gathering), args.batch * (1 + 3 * args.D), false, arguments, stream);
 }
 
 ffi::Error Backward(cudaStream_t stream, int64_t ticks, ffi::AnyBuffer weights, ffi::AnyBuffer pool, ffi::AnyBuffer gates,

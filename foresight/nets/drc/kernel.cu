@@ -92,13 +92,14 @@ __device__ __forceinline__ float2 unpack_gates(uint32_t v) { return __half22floa
 #define KEPT_32 KEPT_8(0), KEPT_8(8), KEPT_8(16), KEPT_8(24)
 #define KEPT_56 KEPT_32, KEPT_8(32), KEPT_8(40), KEPT_8(48)
 #define KEPT_64 KEPT_56, KEPT_8(56)
-#define WGMMA(count, width, a_number, b_number, add_number, turned) \
-  asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, %" #add_number ", 0;\n" \
-               "wgmma.mma_async.sync.aligned.m64n" #width "k16.f32.bf16.bf16 {" NUMBERS_##count "}, %" #a_number ", %" #b_number ", add, 1, 1, " turned ";\n}" \
-               : KEPT_##count : "l"(a), "l"(b), "r"((int)add))
+// Operands are described by 64 bits, of which the upper 32 are the same for all of a kind.
+#define WGMMA(count, width, a_number, b_number, add_number, upper_number, upper, turned) \
+  asm volatile("{\n.reg .pred add;\n.reg .b64 a, b;\nsetp.ne.b32 add, %" #add_number ", 0;\nmov.b64 a, {%" #a_number ", %" #upper_number "};\nmov.b64 b, {%" #b_number ", %" #upper_number "};\n" \
+               "wgmma.mma_async.sync.aligned.m64n" #width "k16.f32.bf16.bf16 {" NUMBERS_##count "}, a, b, add, 1, 1, " turned ";\n}" \
+               : KEPT_##count : "r"(a), "r"(b), "r"((int)add), "n"(upper))
 
 // d (64 rows by 112 slots, spread over four warps) gets a (64 x 16) times b (16 x 112, in shared memory), added or not.
-__device__ __forceinline__ void multiply(float (&d)[kSlots / 2], uint64_t a, uint64_t b, bool add) { WGMMA(56, 112, 56, 57, 58, "0, 0"); }
+__device__ __forceinline__ void multiply(float (&d)[kSlots / 2], uint32_t a, uint32_t b, bool add) { WGMMA(56, 112, 56, 57, 58, 59, 128 / 16, "0, 0"); }
 __device__ __forceinline__ void begin_products() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 __device__ __forceinline__ void commit_products() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
 template <int kMore>
@@ -224,8 +225,8 @@ struct Ring {
   // All warps have released the group; known to a warp until it releases that place again.
   __device__ __forceinline__ void await_release(int half, int group) const { wait(empty + place_of(half, group) * 8, half / kHalves & 1); }
   // 64 rows by 16 terms: tiles of 8 rows follow each other, eight terms on is 1,024 bytes on
-  __device__ __forceinline__ uint64_t operand(int half, int group, int step) const {
-    return (uint64_t)(128 / 16) << 32 | ((uint32_t)(1024 / 16) << 16) + described(data) + (place_of(half, group) * kGroupBytes + step * 4096) / 16;
+  __device__ __forceinline__ uint32_t operand(int half, int group, int step) const {
+    return (1024 / 16 << 16) + described(data) + (place_of(half, group) * kGroupBytes + step * 4096) / 16;
   }
 };
 
@@ -249,7 +250,7 @@ __device__ __forceinline__ void await_word(const uint32_t* counter, uint32_t val
 }
 
 // How wgmma finds an operand: 8 slots * 16 bytes are a tile, tiles follow each other, eight channels on is a plane on.
-__device__ __forceinline__ uint64_t operand(uint32_t described_address) { return (uint64_t)(128 / 16) << 32 | ((uint32_t)(kPlane / 16) << 16) + described_address; }
+__device__ __forceinline__ uint32_t operand(uint32_t address) { return (kPlane / 16 << 16) + described(address); }
 __host__ __device__ constexpr int tap_offset(int tap) { return (tap / 3 - 1) * kAcross + tap % 3 - 1; }
 
 // Which channel and slots a thread owns. `half`: slots 0-55 or 56-111; `quad`: which two of every eight.
@@ -542,7 +543,7 @@ __global__ void __launch_bounds__(kThreads, 1) forward(ForwardArgs args) {
   };
   begin_stream();
   for (int place = 1; place < ring.kPlaces; ++place) fill();
-  const uint32_t hidden = described(shared_address(s.hidden)) + kMargin;
+  const uint32_t hidden = operand(shared_address(s.hidden) + kMargin * 16);
   const auto state_operand = [&](int which, int d) { return hidden + (kStates == 1 ? d : which * D + d) * (kHidden / 16); };
   const bf16* inputs_here = args.inputs + at.channel * 4;
 
@@ -593,7 +594,7 @@ __global__ void __launch_bounds__(kThreads, 1) forward(ForwardArgs args) {
             for (int i = 0; i < kGroup; ++i) {
               const int k = group * kGroup + i, tap = k % 18 / 2, quarter = k % 2;
               multiply(acc, ring.operand(half + (group - kFirst) / kHalf, group % kHalf, i) + team * 2048 / 16,
-                       operand((k < 18 ? own : below) + (tap_offset(tap) * 16 + quarter * 2 * kPlane) / 16), k > kFirst * kGroup);
+                       (k < 18 ? own : below) + tap_offset(tap) + quarter * 2 * kPlane / 16, k > kFirst * kGroup);
             }
             commit_products();
             hold(acc);
@@ -863,7 +864,7 @@ __device__ __forceinline__ void walk_back(const BackwardArgs& args, unsigned cha
       kept.store(kept.hidden, at, d, i, at.is_cell(i) ? args.d_h_last[where] : 0);
       if (at.is_cell(i)) args.d_c_initial[where] = args.d_h_initial[where] = 0;
     }
-  const uint32_t dz = described(shared_address(s.dz)) + kMargin + team * 2 * kPlane / 16;
+  const uint32_t dz = operand(shared_address(s.dz) + kMargin * 16 + team * 2 * kPlane);
   Factors factors;
   float d_hidden[kMine], d_cell[kMine];          // of the module whose turn is next
   bf16 d_top[kMine];                             // of the time-step that is next
@@ -903,7 +904,7 @@ __device__ __forceinline__ void walk_back(const BackwardArgs& args, unsigned cha
 #pragma unroll
           for (int i = 0; i < kGroup; ++i) {
             const int k = group * kGroup + i, tap = k / 4, columns = k % 4;
-            multiply(acc, ring.operand(half + group / kHalf, group % kHalf, i) + team * 2048 / 16, operand(dz + columns * 4 * kPlane / 16 - tap_offset(tap)), k > 0);
+            multiply(acc, ring.operand(half + group / kHalf, group % kHalf, i) + team * 2048 / 16, dz + columns * 4 * kPlane / 16 - tap_offset(tap), k > 0);
           }
           commit_products();
           hold(acc);
@@ -998,12 +999,10 @@ __device__ __forceinline__ void ask_tick(const BackwardArgs& args, const Place& 
 }
 
 // Operands whose inner dimension is the slots: eight slots on is a tile on, eight channels on is a plane on.
-__device__ __forceinline__ uint64_t turned_operand(uint32_t address) {
-  return (uint64_t)(kPlane / 16) << 32 | (uint64_t)(128 / 16) << 16 | described(address);
-}
+__device__ __forceinline__ uint32_t turned_operand(uint32_t address) { return (128 / 16 << 16) + described(address); }
 // d (64 channels by 128 or 64 gates) gets a (channels by 16 slots) times b (16 slots by gates), both in shared memory.
-__device__ __forceinline__ void multiply_turned(float (&d)[64], uint64_t a, uint64_t b, bool add) { WGMMA(64, 128, 64, 65, 66, "1, 1"); }
-__device__ __forceinline__ void multiply_turned(float (&d)[32], uint64_t a, uint64_t b, bool add) { WGMMA(32, 64, 32, 33, 34, "1, 1"); }
+__device__ __forceinline__ void multiply_turned(float (&d)[64], uint32_t a, uint32_t b, bool add) { WGMMA(64, 128, 64, 65, 66, 67, kPlane / 16, "1, 1"); }
+__device__ __forceinline__ void multiply_turned(float (&d)[32], uint32_t a, uint32_t b, bool add) { WGMMA(32, 64, 32, 33, 34, 35, kPlane / 16, "1, 1"); }
 // Where a team's sums go: `gradient` begins at its tap, and at its first gate.
 template <int kCount>
 __device__ __forceinline__ void store_gradient(float* gradient, const float (&acc)[kCount]) {
@@ -1039,8 +1038,8 @@ __device__ __forceinline__ void gather(const BackwardArgs& args, unsigned char* 
     if (!threadIdx.x && done + kStages - 2 < ticks) ask(done + kStages - 2);
     wait(barriers + stage * 8, done / kStages & 1);
     const uint32_t margin = base + stage * kStage + kMargin * 16;
-    const uint64_t seen = turned_operand(margin) + tap_offset(row * 3 + team * 2), middle = turned_operand(margin) + tap_offset(row * 3 + 1);
-    const uint64_t dz = turned_operand(margin + kSeen), part = turned_operand(margin + kSeen + team * 8 * kPlane);
+    const uint32_t seen = turned_operand(margin) + tap_offset(row * 3 + team * 2), middle = turned_operand(margin) + tap_offset(row * 3 + 1);
+    const uint32_t dz = turned_operand(margin + kSeen), part = turned_operand(margin + kSeen + team * 8 * kPlane);
     begin_products();
 #pragma unroll
     for (int step = 0; step < kSlots / 16; ++step) {

@@ -1,6 +1,9 @@
 """The CUDA core: what of it can be seen without a GPU, and (marked gpu) that it equals the plain path."""
 
 import itertools
+import re
+import shutil
+import subprocess
 
 import equinox as eqx
 import jax
@@ -57,6 +60,21 @@ def test_backward_tiles_hold_every_weight_where_the_tensor_cores_read_it(weights
         part, unit = channel // 32, channel % 32  # the module below, or the module's own
         row = unit // 8 * 16 + part * 8 + unit % 8
         assert tiles[d, step, k // 8, row, k % 8] == rounded[d, tap, channel, column]
+
+
+def test_fragments_hold_every_weight_where_a_warp_of_the_other_source_reads_it(weights):
+    """Of mma.m16n8k16's right operand a lane holds rows 2 (lane % 4) and one on, and 8 on, of column lane / 4."""
+    forward = np.asarray(fused.fragments_forward(weights), np.float32)
+    backward = np.asarray(fused.fragments_backward(weights), np.float32)
+    rounded = np.asarray(weights.astype(jnp.bfloat16), np.float32).reshape(DEPTH, 9, 64, 4, 32)
+    draw = np.random.default_rng(0)
+    for d, tap, channel, gate, unit in zip(*(draw.integers(0, n, 500) for n in (DEPTH, 9, 64, 4, 32)), strict=True):
+        weight, k, column = rounded[d, tap, channel, gate, unit], channel % 16, unit * 4 + gate
+        within = gate % 2 * 4 + k // 8 * 2 + k % 2
+        assert forward[d, tap * 4 + channel // 16, unit // 8, gate // 2, unit % 8 * 4 + k % 8 // 2, within] == weight
+        part, k = channel // 32, column % 16
+        lane, within = channel % 8 * 4 + k % 8 // 2, part * 4 + k // 8 * 2 + k % 2
+        assert backward[d, tap * 8 + column // 16, channel % 32 // 8, lane, within] == weight
 
 
 @pytest.mark.parametrize("settings", [{}, {"input_to_every_module": False, "boundary": False}])
@@ -124,6 +142,53 @@ def test_without_a_gpu_the_plain_path_runs_and_asking_for_the_kernel_says_why_no
         kernel.chosen("cuda", (10, 10), 3, covered=False)
     with pytest.raises(ForesightError, match="'auto', 'cuda' or 'xla', not 'gpu'"):
         kernel.known("gpu")
+
+
+@pytest.mark.parametrize(
+    ("capability", "forced", "form"),
+    [("9.0", None, "wgmma"), ("8.0", None, "mma"), ("12.0", None, "mma"), ("9.0", "mma", "mma")],
+)
+def test_the_source_is_chosen_by_the_gpu_or_by_the_environment(monkeypatch, capability, forced, form):
+    monkeypatch.setattr(kernel, "capability_here", lambda: capability)
+    monkeypatch.delenv(kernel.FORCED, raising=False)
+    if forced:
+        monkeypatch.setenv(kernel.FORCED, forced)
+    assert kernel.form() == form
+    assert kernel.target("infer", GRID) == f"foresight_drc_{form}_infer_4x5"
+    tiles = {"wgmma": (DEPTH, 36, 2, 2, 64, 8), "mma": (DEPTH, 36, 4, 2, 32, 8)}
+    assert fused.pack(fused.weights_of(small_drc().stack)).on_outputs.shape == tiles[form]
+
+
+def test_a_source_that_there_is_not_is_an_error(monkeypatch):
+    monkeypatch.setenv(kernel.FORCED, "cuda")
+    with pytest.raises(ForesightError, match="FORESIGHT_KERNEL is wgmma or mma, not 'cuda'"):
+        kernel.form()
+
+
+def test_what_a_source_does_not_cover_is_said():
+    assert kernel.too_large("wgmma", (10, 10), 9) is None
+    assert kernel.too_large("wgmma", (16, 16), 4) == "it is made for 3 modules on such a board"
+    assert kernel.too_large("wgmma", (30, 30), 3) == "it is made for boards up to 16x16 or 15x19"
+    assert kernel.too_large("mma", (10, 10), 3) is None
+    assert "112 cells and 3 modules" in kernel.too_large("mma", (10, 10), 9)
+    assert "112 cells and 3 modules" in kernel.too_large("mma", (16, 16), 3)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize(
+    ("form", "capability"),
+    [("wgmma", "9.0"), ("mma", "8.0"), ("mma", "8.6"), ("mma", "8.9"), ("mma", "10.0"), ("mma", "12.0")],
+)
+def test_the_sources_compile_for_each_gpu_with_few_or_no_registers_in_memory(tmp_path, form, capability):
+    compiler = shutil.which("nvcc")
+    if compiler is None:
+        pytest.skip("there is no CUDA compiler (nvcc)")
+    flags = [*kernel.flags_for(form, (10, 10), capability), "-cubin", "-Xptxas", "-v", "-o", tmp_path / "kernel.cubin"]
+    done = subprocess.run([compiler, *flags, kernel.SOURCES[form]], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    spilled = [int(size) for size in re.findall(r"(\d+) bytes spill stores", done.stderr)]
+    assert len(spilled) == {"wgmma": 8, "mma": 5}[form]
+    assert max(spilled) <= {"wgmma": 400, "mma": 16}[form]  # bytes; most where there are many modules
 
 
 def test_a_prepared_network_packs_no_weights_when_it_acts(monkeypatch):

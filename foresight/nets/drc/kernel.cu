@@ -32,6 +32,7 @@
 #include <stdint.h>
 
 #include <algorithm>
+#include <type_traits>
 
 #include "xla/ffi/api/ffi.h"
 
@@ -83,13 +84,15 @@ __device__ __forceinline__ uint32_t pack_gates(float a, float b) {
 __device__ __forceinline__ float2 unpack_gates(uint32_t v) { return __half22float2(*reinterpret_cast<__half2*>(&v)); }
 
 // An instruction's list of accumulators has to be written out: their numbers, and where they are kept.
-#define NUMBERS_32 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
+#define NUMBERS_16 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15"
+#define NUMBERS_32 NUMBERS_16 ", " \
                    "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
 #define NUMBERS_56 NUMBERS_32 ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, " \
                    "%44, %45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55"
 #define NUMBERS_64 NUMBERS_56 ", %56, %57, %58, %59, %60, %61, %62, %63"
 #define KEPT_8(i) "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3]), "+f"(d[i + 4]), "+f"(d[i + 5]), "+f"(d[i + 6]), "+f"(d[i + 7])
-#define KEPT_32 KEPT_8(0), KEPT_8(8), KEPT_8(16), KEPT_8(24)
+#define KEPT_16 KEPT_8(0), KEPT_8(8)
+#define KEPT_32 KEPT_16, KEPT_8(16), KEPT_8(24)
 #define KEPT_56 KEPT_32, KEPT_8(32), KEPT_8(40), KEPT_8(48)
 #define KEPT_64 KEPT_56, KEPT_8(56)
 // Operands are described by 64 bits, of which the upper 32 are the same for all of a kind.
@@ -705,6 +708,7 @@ struct BackwardArgs {
   uint4* d_inputs;         // [B, T, cells, D, 128] in bfloat16
   uint32_t* progress;      // [B, strips, 2]: time-steps done; the first has the counter of blocks beside it
   int batch, batch_per_weights, D, N, T;
+  int gatherers;           // blocks, or clusters, that follow the walk
 };
 
 struct BackwardShared {
@@ -975,21 +979,49 @@ __device__ __forceinline__ void walk_back(const BackwardArgs& args, unsigned cha
     }
 }
 
-// The gradient of one row of taps of one module's weights, from one strip of a trajectory: sum over ticks and slots of
-// (h below, h own)[slot + tap] x dz[slot]; slots are the inner dimension of the product. Each team takes one tap, and
-// half of the gates of the tap between. Ticks come in stages, asked for ahead, in the order in which another
-// block makes them. On the way dz is summed over the ticks of every third time-step: the gradient of the inputs.
+// The gradient of one module's weights from one strip of a trajectory, half of its taps: sum over ticks and slots of
+// (h below, h own)[slot + tap] x dz[slot]; slots are the inner dimension of the product. Two blocks share the taps: each
+// team takes two, and a quarter of the gates of the one in the middle. Ticks come in stages, asked for ahead, in the
+// order in which another block makes them. On the way half of the columns of dz are summed over the ticks of a time-step:
+// the gradient of the inputs. While there are fewer blocks than tasks, a block does several by turns, some time-steps of each, and
+// keeps the sums of the others in global memory: so all of them follow the walk.
+constexpr int kParts = 2;
 constexpr int kSeen = 8 * kPlane, kStage = kSeen + 16 * kPlane;  // bytes: h below and own, then dz
 constexpr int kStages = kRows < 151 ? 4 : 3;                     // as many as there is room for
-constexpr int kGranules = 16 * kSlots / kThreads;                // of eight columns of dz, of a thread
-static_assert(16 * kSlots % kThreads == 0 && kThreads % 16 == 0, "threads share dz evenly");
+constexpr int kGranules = (16 / kParts * kSlots + kThreads - 1) / kThreads;  // of eight columns of dz, of a thread
 
-__device__ __forceinline__ void ask_tick(const BackwardArgs& args, const Place& at, size_t strip, int t, int n, int d, uint32_t stage, uint32_t barrier) {
-  const int D = args.D;
-  const unsigned char* before = args.hiddens + ((strip * args.T + t) * (args.N + 1) + n) * D * kHidden;
-  const unsigned char* dz = args.dz + (((strip * args.T + t) * args.N + n) * D + d) * 16 * kPlane;
+// Where a block is in its tasks: `low` to `high` are the time-steps of this turn.
+struct Turn {
+  int first, every, tasks, N;
+  int task, high, low, t, n;
+  int taken;               // ticks so far
+  __device__ __forceinline__ void begin(int first_task, int gatherers, const BackwardArgs& args) {
+    first = first_task, every = gatherers, tasks = args.batch * args.D * kParts, N = args.N, taken = 0;
+    take(args.T);
+  }
+  __device__ __forceinline__ void take(int steps) {  // of those that are left; fewer towards the end
+    task = first, high = t = steps - 1, n = N - 1, low = every >= tasks ? 0 : steps - (2 * steps + 4) / 5;
+  }
+  __device__ __forceinline__ bool over() const { return high < 0; }
+  __device__ __forceinline__ bool begins() const { return t == high && n == N - 1; }
+  __device__ __forceinline__ bool ends() const { return t == low && !n; }
+  __device__ __forceinline__ void next() {
+    ++taken;
+    if (n--) return;
+    n = N - 1;
+    if (--t >= low) return;
+    t = high, task += every;
+    if (task >= tasks) take(low);
+  }
+};
+
+__device__ __forceinline__ void ask_tick(const BackwardArgs& args, const Place& at, const Turn& turn, uint32_t stage, uint32_t barrier) {
+  const int D = args.D, d = turn.task / kParts % D;
+  const size_t strip = (size_t)(turn.task / kParts / D) * kStrips + at.strip, step = strip * args.T + turn.t;
+  const unsigned char* before = args.hiddens + (step * (args.N + 1) + turn.n) * D * kHidden;
+  const unsigned char* dz = args.dz + ((step * args.N + turn.n) * D + d) * 16 * kPlane;
   const int own = at.rows * kAcross * 16;        // bytes of a plane without its margins
-  if (n == args.N - 1) await_word(args.progress + strip * 2, args.T - t);
+  if (turn.n == args.N - 1) await_word(args.progress + strip * 2, args.T - turn.t);
   expect_bytes(barrier, kSeen + 16 * (kStrips == 1 ? kPlane : own));
   load_bulk(stage, before + (size_t)(d ? D + d - 1 : D - 1) * kHidden, kHidden, barrier);  // below: after its tick, or the top's before
   load_bulk(stage + kHidden, before + (size_t)d * kHidden, kHidden, barrier);
@@ -1000,27 +1032,32 @@ __device__ __forceinline__ void ask_tick(const BackwardArgs& args, const Place& 
 
 // Operands whose inner dimension is the slots: eight slots on is a tile on, eight channels on is a plane on.
 __device__ __forceinline__ uint32_t turned_operand(uint32_t address) { return (128 / 16 << 16) + described(address); }
-// d (64 channels by 128 or 64 gates) gets a (channels by 16 slots) times b (16 slots by gates), both in shared memory.
+// d (64 channels by 128 or 32 gates) gets a (channels by 16 slots) times b (16 slots by gates), both in shared memory.
 __device__ __forceinline__ void multiply_turned(float (&d)[64], uint32_t a, uint32_t b, bool add) { WGMMA(64, 128, 64, 65, 66, 67, kPlane / 16, "1, 1"); }
-__device__ __forceinline__ void multiply_turned(float (&d)[32], uint32_t a, uint32_t b, bool add) { WGMMA(32, 64, 32, 33, 34, 35, kPlane / 16, "1, 1"); }
-// Where a team's sums go: `gradient` begins at its tap, and at its first gate.
-template <int kCount>
-__device__ __forceinline__ void store_gradient(float* gradient, const float (&acc)[kCount]) {
+__device__ __forceinline__ void multiply_turned(float (&d)[16], uint32_t a, uint32_t b, bool add) { WGMMA(16, 32, 16, 17, 18, 19, kPlane / 16, "1, 1"); }
+// A team's sums to where they are wanted, or back: `gradient` begins at the tap, and at the first gate.
+template <bool kStore, int kCount>
+__device__ __forceinline__ void move_gradient(float* gradient, float (&acc)[kCount]) {
 #pragma unroll
   for (int i = 0; i < kCount; i += 2) {
     const int channel = threadIdx.x / 32 % 4 * 16 + threadIdx.x % 32 / 4 + i / 2 % 2 * 8, gate = i / 4 * 8 + threadIdx.x % 4 * 2;
-    *reinterpret_cast<float2*>(gradient + channel * kGates + gate) = {acc[i], acc[i + 1]};
+    float2* two = reinterpret_cast<float2*>(gradient + channel * kGates + gate);
+    if (kStore) *two = {acc[i], acc[i + 1]};
+    else acc[i] = two->x, acc[i + 1] = two->y;
   }
 }
 
-__device__ __forceinline__ void gather(const BackwardArgs& args, unsigned char* memory, const size_t b, const int d, const int row) {
+__device__ __forceinline__ void gather(const BackwardArgs& args, unsigned char* memory, const int mine) {
   const Place at(0, 0);
-  const size_t strip = b * kStrips + at.strip;
   const uint32_t base = shared_address(memory), barriers = base + kStages * kStage;
-  const int ticks = args.T * args.N, team = threadIdx.x / 128;
-  const auto ask = [&](int done) {                // the tick that comes after `done` others
-    const int tick = ticks - 1 - done, place = done % kStages;
-    ask_tick(args, at, strip, tick / args.N, tick % args.N, d, base + place * kStage, barriers + place * 8);
+  const int team = threadIdx.x / 128;
+  __shared__ Turn asked;                         // one thread's
+  Turn turn;
+  turn.begin(mine, args.gatherers, args);
+  const auto ask = [&] {
+    if (asked.over()) return;
+    ask_tick(args, at, asked, base + asked.taken % kStages * kStage, barriers + asked.taken % kStages * 8);
+    asked.next();
   };
   if (kStrips > 1) {                             // slots that are not loaded count nothing
     for (int i = threadIdx.x; i < kStages * kStage / 16; i += kThreads) reinterpret_cast<uint4*>(memory)[i] = make_uint4(0, 0, 0, 0);
@@ -1029,28 +1066,40 @@ __device__ __forceinline__ void gather(const BackwardArgs& args, unsigned char* 
   }
   if (!threadIdx.x) {
     for (int stage = 0; stage < kStages; ++stage) prepare_barrier(barriers + stage * 8, 1);
-    for (int done = 0; done < kStages - 2 && done < ticks; ++done) ask(done);
+    asked.begin(mine, args.gatherers, args);
+    for (int ahead = 0; ahead < kStages - 2; ++ahead) ask();
   }
-  float whole[64], half[32], sums[kGranules][8];
-  for (int done = 0; done < ticks; ++done) {
-    __syncthreads();  // everyone is done with the last tick but one
-    const int tick = ticks - 1 - done, t = tick / args.N, n = tick % args.N, stage = done % kStages;
-    if (!threadIdx.x && done + kStages - 2 < ticks) ask(done + kStages - 2);
-    wait(barriers + stage * 8, done / kStages & 1);
-    const uint32_t margin = base + stage * kStage + kMargin * 16;
-    const uint32_t seen = turned_operand(margin) + tap_offset(row * 3 + team * 2), middle = turned_operand(margin) + tap_offset(row * 3 + 1);
-    const uint32_t dz = turned_operand(margin + kSeen), part = turned_operand(margin + kSeen + team * 8 * kPlane);
-    begin_products();
+  float first[64], second[64], quarter[16], sums[kGranules][8];
+  while (!turn.over()) {
+    const int d = turn.task / kParts % args.D, part = turn.task % kParts;
+    const size_t b = turn.task / kParts / args.D, strip = b * kStrips + at.strip;
+    const int tap = part * 5 + team * 2, gate = (part * 2 + team) * 32;  // of this team: two from `tap` on, 32 gates of the one in the middle
+    float* gradient = args.gradient + (strip * args.D + d) * 9 * 64 * kGates;
+    const auto move = [&](auto store) {
+      move_gradient<decltype(store)::value>(gradient + tap * 64 * kGates, first), move_gradient<decltype(store)::value>(gradient + (tap + 1) * 64 * kGates, second);
+      move_gradient<decltype(store)::value>(gradient + 4 * 64 * kGates + gate, quarter);
+    };
+    bool add = turn.high < args.T - 1;
+    if (add) move(std::false_type());
+    for (bool ends = false; !ends; turn.next(), add = true) {
+      __syncthreads();  // everyone is done with the last tick but one
+      if (!threadIdx.x) ask();
+      const int t = turn.t, n = turn.n, stage = turn.taken % kStages;
+      ends = turn.ends();
+      wait(barriers + stage * 8, turn.taken / kStages & 1);
+      const uint32_t margin = base + stage * kStage + kMargin * 16, seen = turned_operand(margin), dz = turned_operand(margin + kSeen);
+      begin_products();
 #pragma unroll
-    for (int step = 0; step < kSlots / 16; ++step) {
-      multiply_turned(whole, seen + step * 16, dz + step * 16, done || step);
-      multiply_turned(half, middle + step * 16, part + step * 16, done || step);
-    }
-    commit_products();
-    if (t % 3 == row) {                          // meanwhile
+      for (int step = 0; step < kSlots / 16; ++step) {
+        multiply_turned(first, seen + tap_offset(tap) + step * 16, dz + step * 16, add || step);
+        multiply_turned(second, seen + tap_offset(tap + 1) + step * 16, dz + step * 16, add || step);
+        multiply_turned(quarter, seen + tap_offset(4) + step * 16, dz + gate / 8 * (kPlane / 16) + step * 16, add || step);
+      }
+      commit_products();
 #pragma unroll
-      for (int i = 0; i < kGranules; ++i) {
-        const int granule = i * kThreads + threadIdx.x, slot = granule / 16, plane = granule % 16;
+      for (int i = 0; i < kGranules; ++i) {      // meanwhile
+        const int granule = i * kThreads + threadIdx.x, slot = granule / 8, plane = part * 8 + granule % 8;
+        if (slot >= kSlots) continue;
         const uint4 v = *reinterpret_cast<const uint4*>(memory + stage * kStage + kSeen + plane * kPlane + (kMargin + slot) * 16);
         const uint32_t words[4] = {v.x, v.y, v.z, v.w};
 #pragma unroll
@@ -1062,13 +1111,11 @@ __device__ __forceinline__ void gather(const BackwardArgs& args, unsigned char* 
           args.d_inputs[(((b * args.T + t) * kCells + at.first() + slot - slot / kAcross) * args.D + d) * 16 + plane] =
               make_uint4(pack(sums[i][0], sums[i][1]), pack(sums[i][2], sums[i][3]), pack(sums[i][4], sums[i][5]), pack(sums[i][6], sums[i][7]));
       }
+      await_products<1>();
     }
-    await_products<1>();
+    await_products<0>();
+    move(std::true_type());
   }
-  await_products<0>();
-  float* gradient = args.gradient + ((strip * args.D + d) * 9 + row * 3) * 64 * kGates;
-  store_gradient(gradient + team * 2 * 64 * kGates, whole);
-  store_gradient(gradient + 64 * kGates + team * 64, half);
 }
 
 // First the boards' blocks, which make dz; then, on multiprocessors that are free, blocks that gather what the weights
@@ -1086,7 +1133,7 @@ __global__ void __launch_bounds__(kThreads, 1) backward(BackwardArgs args) {
   meet();
   const int mine = number, task = mine - args.batch;
   if (task < 0) walk_back<kForm>(args, memory, mine);
-  else gather(args, memory, task / 3 / args.D, task / 3 % args.D, task % 3);
+  else gather(args, memory, task);
 }
 
 template <class T>
@@ -1094,23 +1141,34 @@ T* at(ffi::AnyBuffer buffer) { return reinterpret_cast<T*>(buffer.untyped_data()
 template <class T>
 T* at(ffi::Result<ffi::AnyBuffer>& buffer) { return reinterpret_cast<T*>(buffer->untyped_data()); }
 
-// Blocks for so many boards, or where `fitting` says so no more than the GPU has room for; a board's strips are a cluster.
-ffi::Error launch(const void* kernel, size_t shared, int boards, bool fitting, void** arguments, cudaStream_t stream) {
-  if (cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared) != cudaSuccess)
-    return ffi::Error::Internal("the DRC kernel needs more shared memory than this GPU has");
-  cudaLaunchAttribute cluster;
-  cluster.id = cudaLaunchAttributeClusterDimension;
-  cluster.val.clusterDim.x = kStrips, cluster.val.clusterDim.y = cluster.val.clusterDim.z = 1;
+// How blocks are launched: a board's strips are a cluster.
+struct Launch {
+  const void* kernel;
+  cudaLaunchAttribute cluster{};
   cudaLaunchConfig_t config{};
-  config.gridDim = dim3(boards * kStrips), config.blockDim = dim3(kThreads), config.dynamicSmemBytes = shared, config.stream = stream;
-  config.attrs = &cluster, config.numAttrs = 1;
-  int room = 0;
-  if (fitting && cudaOccupancyMaxActiveClusters(&room, kernel, &config) == cudaSuccess && room > 0) config.gridDim.x = std::min(boards, room) * kStrips;
-  cudaLaunchKernelExC(&config, kernel, arguments);
-  cudaError_t error = cudaGetLastError();
-  if (error != cudaSuccess) return ffi::Error::Internal(cudaGetErrorString(error));
-  return ffi::Error::Success();
-}
+  bool fits;
+  Launch(const void* kernel, size_t shared, cudaStream_t stream) : kernel(kernel) {
+    fits = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared) == cudaSuccess;
+    cluster.id = cudaLaunchAttributeClusterDimension;
+    cluster.val.clusterDim.x = kStrips, cluster.val.clusterDim.y = cluster.val.clusterDim.z = 1;
+    config.gridDim = dim3(kStrips), config.blockDim = dim3(kThreads), config.dynamicSmemBytes = shared, config.stream = stream;
+    config.attrs = &cluster, config.numAttrs = 1;
+  }
+  Launch(const Launch&) = delete;
+  int room() const {                             // boards that the GPU has room for at a time
+    int boards = 0;
+    return cudaOccupancyMaxActiveClusters(&boards, kernel, &config) == cudaSuccess ? boards : 0;
+  }
+  ffi::Error go(int boards, void* args) {
+    if (!fits) return ffi::Error::Internal("the DRC kernel needs more shared memory than this GPU has");
+    config.gridDim.x = boards * kStrips;
+    void* arguments[] = {args};
+    cudaLaunchKernelExC(&config, kernel, arguments);
+    cudaError_t error = cudaGetLastError();
+    if (error != cudaSuccess) return ffi::Error::Internal(cudaGetErrorString(error));
+    return ffi::Error::Success();
+  }
+};
 
 // Leading axes of `inputs` [..., T, H, W, D, 128] count trajectories, those of `weights` [..., D, ...] count networks.
 struct Sizes {
@@ -1131,9 +1189,10 @@ ffi::Error start(ForwardArgs args, cudaStream_t stream) {
   const bool on_chip = args.D <= kMost;
   size_t shared = Ring<kForwardHalves>::kBytes + (size_t)args.D * (kStates * kHidden + (on_chip ? kMine * kThreads * 4 : 0) + kGates * 4) + 2 * 64 * 4 +
                   (kStrips > 1 ? 2 * kStrips * kF * 16 : 0);
-  void* arguments[] = {&args};
   const void* kernel = args.D == 1 ? (const void*)forward<kSave, Form::one> : on_chip ? (const void*)forward<kSave, Form::few> : (const void*)forward<kSave, Form::many>;
-  return launch(kernel, shared, args.batch, true, arguments, stream);
+  Launch launch(kernel, shared, stream);
+  const int room = launch.room();
+  return launch.go(room ? std::min(args.batch, room) : args.batch, &args);
 }
 
 template <bool kSave>
@@ -1169,8 +1228,10 @@ ffi::Error start(BackwardArgs args, cudaStream_t stream) {
   if (!on_chip) walking += Ring<kBackwardHalves<Form::many>>::kBytes - Ring<kBackwardHalves<Form::few>>::kBytes;
   size_t gathering = kStages * (kStage + 8);
   cudaMemsetAsync(args.progress, 0, (size_t)args.batch * kStrips * 8, stream);
-  void* arguments[] = {&args};
-  return launch(on_chip ? (const void*)backward<Form::few> : (const void*)backward<Form::many>, std::max(walking, gathering), args.batch * (1 + 3 * args.D), false, arguments, stream);
+  Launch launch(on_chip ? (const void*)backward<Form::few> : (const void*)backward<Form::many>, std::max(walking, gathering), stream);
+  const int tasks = args.batch * args.D * kParts, free = launch.room() - args.batch;  // beside the walk
+  args.gatherers = free * 8 < tasks ? tasks : (tasks + (tasks + free - 1) / free - 1) / ((tasks + free - 1) / free);
+  return launch.go(args.batch + args.gatherers, &args);
 }
 
 ffi::Error Backward(cudaStream_t stream, int64_t ticks, ffi::AnyBuffer weights, ffi::AnyBuffer pool, ffi::AnyBuffer gates,

@@ -59,6 +59,8 @@ constexpr int kMost = 3;                         // modules whose cells are on c
 constexpr int kPending = 2;                      // groups under way while the next is issued
 constexpr int kStates = kStrips == 1 ? 1 : 2;    // buffers of a hidden state
 constexpr int kForwardHalves = kStrips == 1 ? 2 : 1;  // of products, whose weights are on chip
+constexpr bool kHelped = kStrips == 1;           // four more warps help: one asks for weights, three do what can wait
+constexpr int kHelpers = 96, kBlock = kThreads + (kHelped ? 128 : 0);  // threads of a block: workers, and those four warps
 static_assert((kStrips - 1) * kTall < kH && kTall * kAcross <= kSlots, "strips cover the board and fit");
 
 __device__ __forceinline__ float tanh_of(float x) {
@@ -111,9 +113,20 @@ __device__ __forceinline__ void await_products() { asm volatile("wgmma.wait_grou
 __device__ __forceinline__ void publish() {
   if (kStrips == 1) asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); else asm volatile("fence.proxy.async;" ::: "memory");
 }
-// All threads of all strips of the board.
+// Workers and helpers: barriers by number, for so many threads; `pass` says that a thread has come, and does not wait.
+template <int kNumber, int kCount>
+__device__ __forceinline__ void gather_at() { asm volatile("bar.sync %0, %1;" ::"n"(kNumber), "n"(kCount) : "memory"); }
+template <int kNumber, int kCount>
+__device__ __forceinline__ void pass() { asm volatile("bar.arrive %0, %1;" ::"n"(kNumber), "n"(kCount) : "memory"); }
+constexpr int kWorking = 1, kStateThere = 2, kPooledThere = 3, kHelping = 4, kBoth = kThreads + kHelpers;
+constexpr int kDzThere = 2, kDzRead = 3, kStorers = 64, kAll = kThreads + kStorers;  // of backward
+// A block's workers, all of them.
+__device__ __forceinline__ void workers_meet() {
+  if (kHelped) gather_at<kWorking, kThreads>(); else __syncthreads();
+}
+// Those of all strips of the board.
 __device__ __forceinline__ void meet() {
-  if (kStrips == 1) __syncthreads();
+  if (kStrips == 1) workers_meet();
   else asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
 // Accumulators of products under way stay where they are.
@@ -311,6 +324,7 @@ struct ForwardShared {
   float4* injected;        // [D][32] x 4 gates
   float* pooled;           // [2][max 32, mean 32]: of modules by turns
   float4* parts;           // [2][strips][32]: maximum, sum and number of maxima of a strip; turn by turn
+  float* shares;           // [3][max 32, sum 32], of the helpers' warps
   int D;
   __device__ __forceinline__ unsigned char* state(int which, int d) const { return hidden + (kStates == 1 ? d : which * D + d) * kHidden; }
 };
@@ -507,13 +521,106 @@ __device__ __forceinline__ void load_state(const ForwardArgs& args, const Place&
       if (kSave) save_hidden(args, at, s, which, d, peaks, (strip * args.T + t) * (args.N + 1) * s.D + d, ((size_t)b * args.T + t) * (args.N + 1) * s.D + d);
     }
   }
-  __syncthreads();
+  workers_meet();
+}
+
+// The helpers' part of a tick: maxima and means of a new hidden state; then where the maxima are, and what is stored of it.
+template <bool kSave, Form kForm>
+__device__ __forceinline__ void help(const ForwardArgs& args, const ForwardShared& s) {
+  const int D = args.D, N = args.N, T = args.T, helper = threadIdx.x - kThreads - 32, warp = helper / 32, lane = helper % 32;
+  const auto is_cell = [](int slot) { return slot < kH * kAcross && slot % kAcross < kW; };
+  const int half = lane / 4 % 2, quad = lane % 4;
+  uint32_t valid = 0;
+#pragma unroll
+  for (int i = 0; i < kMine; ++i) valid |= (uint32_t)is_cell(half * 56 + i / 2 * 8 + quad * 2 + i % 2) << i;
+  for (int b = blockIdx.x; b < args.batch; b += gridDim.x)
+    for (int tick = 0; tick < T * N * D; ++tick) {
+      const int d = tick % D, n = tick / D % N, t = tick / D / N;
+      const size_t step = (size_t)b * T + t;
+      const bool ends = n == N - 1, whole = ends && d == D - 1, goes_on = t + 1 < T && !args.starts[step + 1];
+      const bool at_once = kForm == Form::one || (whole && !goes_on);  // the state is soon replaced
+      const unsigned char* planes = s.state(0, d);
+      gather_at<kStateThere, kBoth>();
+      bf162 tops[4];
+      float sums[8];
+#pragma unroll
+      for (int k = 0; k < 4; ++k) tops[k] = __float2bfloat162_rn(-1e30f), sums[2 * k] = sums[2 * k + 1] = 0;
+#pragma unroll
+      for (int i = 0; i < (kSlots + 23) / 24; ++i) {
+        const int slot = (i * 3 + warp) * 8 + lane % 8;
+        if (!is_cell(slot)) continue;
+        const uint4 v = *reinterpret_cast<const uint4*>(planes + lane / 8 * kPlane + (kMargin + slot) * 16);
+        const uint32_t words[4] = {v.x, v.y, v.z, v.w};
+#pragma unroll
+        for (int k = 0; k < 4; ++k) {
+          const float2 two = unpack(words[k]);
+          tops[k] = __hmax2(tops[k], *reinterpret_cast<const bf162*>(&words[k])), sums[2 * k] += two.x, sums[2 * k + 1] += two.y;
+        }
+      }
+#pragma unroll
+      for (int apart = 1; apart < 8; apart *= 2)
+#pragma unroll
+        for (int k = 0; k < 4; ++k) {
+          tops[k] = __hmax2(tops[k], __shfl_xor_sync(~0u, tops[k], apart));
+          sums[2 * k] += __shfl_xor_sync(~0u, sums[2 * k], apart), sums[2 * k + 1] += __shfl_xor_sync(~0u, sums[2 * k + 1], apart);
+        }
+      if (lane % 8 == 0)
+#pragma unroll
+        for (int k = 0; k < 4; ++k) {
+          float* mine = s.shares + warp * 64 + lane + 2 * k;
+          mine[0] = __low2float(tops[k]), mine[1] = __high2float(tops[k]), mine[kF] = sums[2 * k], mine[kF + 1] = sums[2 * k + 1];
+        }
+      gather_at<kHelping, kHelpers>();
+      const auto top_of = [&](int channel) { return fmaxf(fmaxf(s.shares[channel], s.shares[64 + channel]), s.shares[128 + channel]); };
+      float pooled = 0;
+      if (helper < 64) {
+        pooled = helper < kF ? top_of(helper) : (s.shares[helper] + s.shares[64 + helper] + s.shares[128 + helper]) * (1.0f / kCells);
+        s.pooled[d % 2 * 64 + helper] = pooled;
+      }
+      if (!at_once) {
+        if (kSave && !helper) await_reading();   // of the state before
+        pass<kPooledThere, kBoth>();
+      }
+      const size_t one = (size_t)(N + 1) * D, place = step * one + (n + 1) * D + d, again = (step + 1) * one + d;
+      const bool after = !whole, before = ends && goes_on;  // wanted as what comes after this tick, as what the next time-step begins with
+      if (kSave) {
+        for (int entry = helper; entry < kThreads; entry += kHelpers) {  // a worker's slots: see Place
+          const int channel = entry / 8, granule = (half * kF + channel) * 4 + quad;
+          const unsigned char* mine = planes + channel / 8 * kPlane + (kMargin + half * 56 + quad * 2) * 16 + channel % 8 * 2;
+          const float top = top_of(channel);
+          uint32_t peaks = 0;
+#pragma unroll
+          for (int i = 0; i < kMine; ++i) peaks |= (uint32_t)(__bfloat162float(*reinterpret_cast<const bf16*>(mine + i / 2 * 128 + i % 2 * 16)) == top) << i;
+          peaks &= valid;
+          uint32_t count = __popc(peaks);
+#pragma unroll
+          for (int apart = 1; apart < 8; apart *= 2) count += __shfl_xor_sync(~0u, count, apart);
+          peaks |= count << 16;
+          if (after) args.peaks[place * kThreads + granule] = peaks;
+          if (before) args.peaks[again * kThreads + granule] = peaks;
+        }
+        if (helper < 64 && after) args.pooled[place * 64 + helper] = pooled;
+        if (helper < 64 && before) args.pooled[again * 64 + helper] = pooled;
+        if (!helper && after) store_bulk(args.hiddens + place * kHidden, planes, kHidden);
+        if (!helper && before) store_bulk(args.hiddens + again * kHidden, planes, kHidden);
+      }
+      if (whole)
+        for (int i = helper; i < kCells * 4; i += kHelpers) {
+          const int cell = i / 4, plane = i % 4;
+          reinterpret_cast<uint4*>(args.top + step * kCells * kF)[i] = *reinterpret_cast<const uint4*>(planes + plane * kPlane + (kMargin + cell + cell / kW) * 16);
+        }
+      if (at_once) {
+        if (kSave && !helper) await_reading();
+        pass<kPooledThere, kBoth>();
+      }
+    }
+  if (kSave && !helper) await_storing();
 }
 
 // The products of a module-tick with the module's own state need nothing of the tick before, so they run while the gates
 // of that are made of its sums; those with the state below follow when it is there, and under them goes what can wait.
 template <bool kSave, Form kForm>
-__global__ void __launch_bounds__(kThreads, 1) forward(ForwardArgs args) {
+__global__ void __launch_bounds__(kBlock, 1) forward(ForwardArgs args) {
   extern __shared__ __align__(128) unsigned char memory[];
   constexpr bool kTwo = kForm != Form::one;
   constexpr int kFirst = kTwo ? 0 : kHalf;       // groups of a module-tick: six for its own state, six for the one below, or the last six
@@ -526,11 +633,24 @@ __global__ void __launch_bounds__(kThreads, 1) forward(ForwardArgs args) {
   s.injected = reinterpret_cast<float4*>(s.hidden + kStates * D * kHidden);
   s.pooled = reinterpret_cast<float*>(s.injected + D * kF);
   s.parts = reinterpret_cast<float4*>(s.pooled + 2 * 64);
-  s.cell = reinterpret_cast<float*>(s.parts + (kStrips > 1 ? 2 * kStrips * kF : 0));
+  s.shares = reinterpret_cast<float*>(s.parts + (kStrips > 1 ? 2 * kStrips * kF : 0));
+  s.cell = s.shares + (kHelped ? 3 * 64 : 0);
   if (!threadIdx.x) ring.prepare();
   const Place at(warp * 4 + lane / 4 % 4, lane / 16);
-  for (int i = threadIdx.x; i < kStates * D * kHidden / 16; i += kThreads) reinterpret_cast<uint4*>(s.hidden)[i] = make_uint4(0, 0, 0, 0);
+  for (int i = threadIdx.x; i < kStates * D * kHidden / 16; i += kBlock) reinterpret_cast<uint4*>(s.hidden)[i] = make_uint4(0, 0, 0, 0);
   __syncthreads();
+  if (kHelped && threadIdx.x >= kThreads) {
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
+    if (threadIdx.x >= kThreads + 32) help<kSave, kForm>(args, s);
+    else if (threadIdx.x == kThreads)
+      for (int b = blockIdx.x; b < args.batch; b += gridDim.x) {
+        const unsigned char* weights = args.weights + (size_t)(b / args.batch_per_weights) * D * kGroups * kGroupBytes;
+        for (int pass = 0; pass < T * N; ++pass)
+          for (int group = 0; group < (kTwo ? D * kGroups : kHalf); ++group) ring.fill(weights + group * kGroupBytes);
+      }
+    return;
+  }
+  if (kHelped) asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
   const int clusters = gridDim.x / kStrips, first = blockIdx.x / kStrips;
   int weights_for = first;                       // the trajectory whose weights are asked for
   Stream stream{};
@@ -540,7 +660,7 @@ __global__ void __launch_bounds__(kThreads, 1) forward(ForwardArgs args) {
     stream.jump = -stream.stretch * kGroupBytes, stream.stretches = T * N;
   };
   const auto fill = [&] {
-    if (threadIdx.x || weights_for >= args.batch) return;
+    if (kHelped || threadIdx.x || weights_for >= args.batch) return;
     ring.fill(stream.next());
     if (stream.over() && (weights_for += clusters) < args.batch) begin_stream();
   };
@@ -572,8 +692,10 @@ __global__ void __launch_bounds__(kThreads, 1) forward(ForwardArgs args) {
 #pragma unroll
           for (int j = 0; j < kMine / 2; ++j) update_slots<kSave, kForm>(args, at, s, j, sums, inputs, cells, inj, tick, mine, b, h);
           publish();
+          if (kHelped) pass<kStateThere, kBoth>();
           meet();
-          copy_hidden(at, s.state(tick.which, D - 1), args.top + (step - 1) * kCells * kF);
+          if (kHelped) gather_at<kPooledThere, kBoth>();
+          else copy_hidden(at, s.state(tick.which, D - 1), args.top + (step - 1) * kCells * kF);
           pending = false;
         }
         if (t == T) break;
@@ -611,20 +733,23 @@ __global__ void __launch_bounds__(kThreads, 1) forward(ForwardArgs args) {
           unsigned char* mine = mine_of(at, s.state(tick.which, tick.d));
           if (pending) inj = gates_begin();
 #pragma unroll
-          for (int j = 0; j < kMine / 2; ++j) {
-            if (pending) update_slots<kSave, kForm>(args, at, s, j, sums, inputs, cells, inj, tick, mine, b, h);
-            const int group = j == 0 ? 2 : j == 2 ? 3 : j == 3 ? 4 : j == 5 ? 5 : 0;
-            if (!kTwo || !group) continue;
-            issue(group);
-            if (group == 2) continue;
-            await_products<kPending>();
-            if (group == 3) release(0);
-            release(group - kPending);
+          for (int part = 0; part < 4; ++part) {
+            if (pending)
+#pragma unroll
+              for (int j = part * 2; j < part * 2 + 2 && j < kMine / 2; ++j) update_slots<kSave, kForm>(args, at, s, j, sums, inputs, cells, inj, tick, mine, b, h);
+            if (!kTwo || part == 3) continue;
+            issue(part + 2);
+            if (part == 0) continue;
+            if (part == 2) issue(5);
+            await_products<kPending + 1>();
+            if (part == 2) release(1);
+            release(part == 1 ? 0 : 2);
           }
           uint32_t peaks = 0;
           if (kStrips > 1 && pending) turn = 1 - turn, peaks = pool_strip(at, s, h, tick.d, turn);
           if (kSave && !threadIdx.x) await_reading();  // states that were stored may be replaced after this
           publish();
+          if (kHelped && pending) pass<kStateThere, kBoth>();
           meet();  // the state below is there
           PoolWeights pooling;
 #pragma unroll
@@ -633,10 +758,12 @@ __global__ void __launch_bounds__(kThreads, 1) forward(ForwardArgs args) {
             if (group == kHalf) {                // while the tensor cores work: what the last module-tick left to do
               if (pending) pooling.fetch(pool, tick.d);
               if (!n && !d && t + 1 < T) next_start = args.starts[step + 1];
-              if (kStrips == 1 && pending) peaks = pool_strip(at, s, h, tick.d, 0);
             }
-            if (group == kHalf + 1 && kStrips == 1) __syncthreads();  // pooled values are there
-            if (group == kHalf + 2 && pending) {
+            if (kHelped && group == kHalf + 3 && pending) {
+              gather_at<kPooledThere, kBoth>();
+              inject(s, tick.d, turn, pooling);
+            }
+            if (!kHelped && group == kHalf + 2 && pending) {
               const bool last = d == 0, whole = last && n == 0;  // of a tick, of a time-step
               unite(at, s, peaks, tick.d, turn);
               inject(s, tick.d, turn, pooling);
@@ -657,7 +784,10 @@ __global__ void __launch_bounds__(kThreads, 1) forward(ForwardArgs args) {
             if (group + 1 < kGroups) await_products<kPending>(); else await_products<0>();
 #pragma unroll
             for (int done = group - kPending; done <= (group + 1 < kGroups ? group - kPending : group); ++done)
-              if (done >= kFirst) release(done);
+              if (done >= kFirst) {
+                if (kTwo && done == kHalf - kPending) release(done - 1);
+                release(done);
+              }
           }
           hold(acc);
           half += kTwo ? 2 : 1;
@@ -671,7 +801,7 @@ __global__ void __launch_bounds__(kThreads, 1) forward(ForwardArgs args) {
           pending = true;
           if (!kTwo) {                           // its own state and what it injects are wanted at once
             if (kSave && !threadIdx.x) await_reading();
-            __syncthreads();
+            workers_meet();
           }
         }
       }
@@ -724,11 +854,14 @@ struct BackwardShared {
 struct Factors {
   float of_cell[kMine], of_output[kMine];        // o (1 - tanh^2 c'), tanh c' o (1 - o): how d_h reaches c' and o
   float f[kMine], df[kMine], di[kMine], dg[kMine];  // f, c f (1 - f), g i (1 - i), i (1 - g^2): how d_c' reaches c, f, i and g
-  __device__ __forceinline__ void make(int i, uint2 gates, float before) {
+  __device__ __forceinline__ void make(int i, uint2 gates, float before, uint32_t unread) {
     const float2 fi = unpack_gates(gates.x), og = unpack_gates(gates.y);
     const float squashed = tanh_of(fmaf(fi.x, before, fi.y * og.y));
     of_cell[i] = og.x * (1 - squashed * squashed), of_output[i] = squashed * og.x * (1 - og.x);
     f[i] = fi.x, df[i] = before * fi.x * (1 - fi.x), di[i] = og.y * fi.y * (1 - fi.y), dg[i] = fi.y * (1 - og.y * og.y);
+    // The assembler would put this off until it is used, when nothing hides it: a word that nobody reads depends on it.
+    const uint32_t mixed = __float_as_uint(of_cell[i]) ^ __float_as_uint(of_output[i]) ^ __float_as_uint(df[i]) ^ __float_as_uint(di[i]) ^ __float_as_uint(dg[i]);
+    asm volatile("{\n.reg .pred never;\nsetp.eq.b32 never, %0, 0x7fbadbad;\n@never st.shared.u32 [%1], %0;\n}" ::"r"(mixed), "r"(unread) : "memory");
   }
 };
 
@@ -832,6 +965,35 @@ __device__ __forceinline__ void pass_on(const Place& at, const BackwardShared& s
 template <Form kForm>
 constexpr int kBackwardHalves = kForm == Form::many && kStrips == 1 ? 2 : 1;
 
+// The helpers' part of a walk: weights are asked for, dz and its column sums are stored, and word is given of it, a
+// time-step late, so that nobody waits.
+template <Form kForm>
+__device__ __forceinline__ void help_back(const BackwardArgs& args, unsigned char* memory, const size_t b) {
+  const int D = args.D, N = args.N, T = args.T, helper = threadIdx.x - kThreads - 32;
+  Ring<kBackwardHalves<kForm>> ring(memory);
+  const unsigned char* dz = memory + ring.kBytes;
+  const float2* sums = reinterpret_cast<const float2*>(dz + 16 * kPlane + 28 * kThreads * 4);
+  if (helper == -32) {
+    const unsigned char* weights = args.weights + b / args.batch_per_weights * D * kGroups * kGroupBytes;
+    for (int pass = 0; pass < T * N; ++pass)
+      for (int d = D - 1; d >= 0; --d)
+        for (int group = 0; group < kGroups; ++group) ring.fill(weights + (d * kGroups + group) * kGroupBytes);
+  }
+  if (helper < 0 || helper >= kStorers) return;
+  for (int t = T - 1; t >= 0; --t)
+    for (int tick = N * D - 1; tick >= 0; --tick) {
+      const size_t where = (b * T + t) * N * D + tick;
+      gather_at<kDzThere, kAll>();
+      if (!helper) store_bulk(args.dz + where * 16 * kPlane, dz, 16 * kPlane);
+      const float2 one = sums[helper], other = sums[kGates / 2 + helper];
+      reinterpret_cast<float2*>(args.dz_sums + where * kGates)[helper] = {one.x + other.x, one.y + other.y};
+      if (!helper) await_reading();
+      pass<kDzRead, kAll>();
+      if (!helper && tick == N * D - 1 && t < T - 1) await_storing<1>(), tell(args.progress + b * 2, T - 1 - t);
+    }
+  if (!helper) await_storing(), tell(args.progress + b * 2, T);
+}
+
 // dz of one strip of a trajectory, from its last time-step to its first.
 template <Form kForm>
 __device__ __forceinline__ void walk_back(const BackwardArgs& args, unsigned char* memory, const size_t b) {
@@ -843,9 +1005,8 @@ __device__ __forceinline__ void walk_back(const BackwardArgs& args, unsigned cha
   s.exchange = reinterpret_cast<float*>(s.dz + 16 * kPlane);
   s.sums = s.exchange + 28 * kThreads;
   s.d_pooled = s.sums + kStrips * 2 * kGates;
-  s.d_cell = s.d_pooled + 64;
+  s.d_cell = s.d_pooled + 64 + 4;
   s.d_hidden = s.d_cell + D * kMine * kThreads;
-  if (!threadIdx.x) ring.prepare();
   const Place at(warp % 4 * 8 + lane / 4, team);
   const size_t strip = b * kStrips + at.strip, of_thread = b * state + at.channel;
   Gradients<kForm> kept{kForm == Form::many ? args.d_c_memory + of_thread : s.d_cell + threadIdx.x, kForm == Form::many ? args.d_h_memory + of_thread : s.d_hidden + threadIdx.x};
@@ -854,7 +1015,7 @@ __device__ __forceinline__ void walk_back(const BackwardArgs& args, unsigned cha
   const unsigned char* weights = args.weights + which_net * D * kGroups * kGroupBytes;
   Stream stream{weights, weights + (D - 1) * kGroups * kGroupBytes, kGroups, kGroups, -2 * kGroups * kGroupBytes, T * N * D};
   const auto fill = [&] {
-    if (threadIdx.x || stream.over()) return;
+    if (kHelped || threadIdx.x || stream.over()) return;
     ring.fill(stream.next());
     if (stream.from < weights) stream.from = weights + (D - 1) * kGroups * kGroupBytes;
   };
@@ -870,13 +1031,14 @@ __device__ __forceinline__ void walk_back(const BackwardArgs& args, unsigned cha
     }
   const uint32_t dz = operand(shared_address(s.dz) + kMargin * 16 + team * 2 * kPlane);
   Factors factors;
+  const uint32_t unread = shared_address(s.d_pooled + 64);
   float d_hidden[kMine], d_cell[kMine];          // of the module whose turn is next
   bf16 d_top[kMine];                             // of the time-step that is next
   const uint2* gates = args.gates + (strip * T * N * D + T * N * D - 1) * kMine * kThreads + threadIdx.x;
   const float* cells = args.cells + (strip * T * N * D + T * N * D - 1) * kMine * kThreads + threadIdx.x;
 #pragma unroll
   for (int i = 0; i < kMine; ++i) {
-    factors.make(i, gates[i * kThreads], cells[i * kThreads]);
+    factors.make(i, gates[i * kThreads], cells[i * kThreads], unread);
     d_hidden[i] = kept.load(kept.hidden, at, D - 1, i), d_cell[i] = kept.load(kept.cell, at, D - 1, i);
     d_top[i] = args.d_top[((b * T + T - 1) * kCells + at.cell(i)) * kF + at.channel];
   }
@@ -892,8 +1054,15 @@ __device__ __forceinline__ void walk_back(const BackwardArgs& args, unsigned cha
       for (int d = D - 1; d >= 0; --d) {
         const size_t tick = ((strip * T + t) * N + n) * D + d;
         const int below = d ? d - 1 : D - 1;
+        if (kForm != Form::many)
+#pragma unroll
+          for (int i = 0; i < kMine; ++i) d_cell[i] = kept.load(kept.cell, at, d, i);
         through_gates(at, s, factors, d_hidden, d_cell);
+        if (kForm != Form::many)
+#pragma unroll
+          for (int i = 0; i < kMine; ++i) kept.store(kept.cell, at, d, i, d_cell[i]);
         publish();
+        if (kHelped) pass<kDzThere, kAll>();
         meet();  // dz and its column sums are there
         float acc[kSlots / 2], cells_next[2];
         uint2 gates_next[2];
@@ -913,23 +1082,24 @@ __device__ __forceinline__ void walk_back(const BackwardArgs& args, unsigned cha
           commit_products();
           hold(acc);
           if (group == 0) {                      // what can wait until the tensor cores have work
-            if (!threadIdx.x) store_bulk(args.dz + tick * 16 * kPlane, s.dz, 16 * kPlane);
+            if (!kHelped && !threadIdx.x) store_bulk(args.dz + tick * 16 * kPlane, s.dz, 16 * kPlane);
             peaks = ask(args.peaks + (((strip * T + t) * (N + 1) + n) * D + d) * kThreads + threadIdx.x);
 #pragma unroll
             for (int i = 0; i < 4; ++i) row[i] = ask(pool + d * 64 * 16 + i * 4);
-            if (threadIdx.x < kGates / 2 && !at.strip)
+            if (!kHelped && threadIdx.x < kGates / 2 && !at.strip)
               reinterpret_cast<float2*>(args.dz_sums + ((step * N + n) * D + d) * kGates)[threadIdx.x] = total_of(s, threadIdx.x);
 #pragma unroll
-            for (int i = 0; i < kMine; ++i) kept.store(kept.cell, at, d, i, d_cell[i]);
+            for (int i = 0; i < kMine; ++i)
+              if (kForm == Form::many) kept.store(kept.cell, at, d, i, d_cell[i]);
           }
           if (group == 1 && n == N - 1 && d == D - 1) {
             start = args.starts[step];
-            if (!threadIdx.x && t < T - 1) await_storing<1>(), tell(args.progress + strip * 2, T - 1 - t);  // the step before is stored
+            if (!kHelped && !threadIdx.x && t < T - 1) await_storing<1>(), tell(args.progress + strip * 2, T - 1 - t);  // the step before is stored
           }
           if (group == 2) gradient_of_pooled(s, row);
 #pragma unroll
           for (int i = group * 2 - 8; i < group * 2 - 6; ++i)  // what was asked for under the last group
-            if (i >= 0 && i < kMine) factors.make(i, gates_next[i % 2], cells_next[i % 2]);
+            if (i >= 0 && i < kMine) factors.make(i, gates_next[i % 2], cells_next[i % 2], unread);
 #pragma unroll
           for (int i = group * 2 - 6; i < group * 2 - 4; ++i)
             if (i >= 0 && i < kMine) gates_next[i % 2] = ask(gates + i * kThreads), cells_next[i % 2] = __uint_as_float(ask(reinterpret_cast<const uint32_t*>(cells) + i * kThreads));
@@ -938,7 +1108,10 @@ __device__ __forceinline__ void walk_back(const BackwardArgs& args, unsigned cha
             for (int i = 0; i < kMine; ++i) d_top[i] = args.d_top[((step - 1) * kCells + at.cell(i)) * kF + at.channel];
           if (group == 10)
 #pragma unroll
-            for (int i = 0; i < kMine; ++i) d_hidden[i] = kept.load(kept.hidden, at, below, i), d_cell[i] = kept.load(kept.cell, at, below, i);
+            for (int i = 0; i < kMine; ++i) {
+              d_hidden[i] = kept.load(kept.hidden, at, below, i);
+              if (kForm == Form::many) d_cell[i] = kept.load(kept.cell, at, below, i);
+            }
           if (group + 1 < kGroups) await_products<kPending>(); else await_products<0>();
 #pragma unroll
           for (int done = group - kPending; done >= 0 && done <= (group + 1 < kGroups ? group - kPending : group); ++done) {
@@ -949,8 +1122,8 @@ __device__ __forceinline__ void walk_back(const BackwardArgs& args, unsigned cha
         half += 2;
         hold(acc);
         if (team) hand_over<28>(s, acc); else hand_over<0>(s, acc);
-        if (!threadIdx.x) await_reading();
-        meet();  // the halves are swapped, every warp is done with dz, d_pooled is there
+        if (!kHelped && !threadIdx.x) await_reading();
+        if (kHelped) gather_at<kDzRead, kAll>(); else meet();  // the halves are swapped, every warp is done with dz, d_pooled is there
         if (team) pass_on<28>(at, s, kept, acc, d, below == d, peaks, d_hidden); else pass_on<0>(at, s, kept, acc, d, below == d, peaks, d_hidden);
       }
     }
@@ -967,7 +1140,7 @@ __device__ __forceinline__ void walk_back(const BackwardArgs& args, unsigned cha
       for (int i = 0; i < kMine; ++i) d_hidden[i] = d_cell[i] = 0;
     }
   }
-  if (!threadIdx.x) await_storing(), tell(args.progress + strip * 2, T);
+  if (!kHelped && !threadIdx.x) await_storing(), tell(args.progress + strip * 2, T);
   for (int d = 0; d < D; ++d)
 #pragma unroll
     for (int i = 0; i < kMine; ++i) {
@@ -1062,7 +1235,7 @@ __device__ __forceinline__ void gather(const BackwardArgs& args, unsigned char* 
   if (kStrips > 1) {                             // slots that are not loaded count nothing
     for (int i = threadIdx.x; i < kStages * kStage / 16; i += kThreads) reinterpret_cast<uint4*>(memory)[i] = make_uint4(0, 0, 0, 0);
     publish();
-    __syncthreads();
+    workers_meet();
   }
   if (!threadIdx.x) {
     for (int stage = 0; stage < kStages; ++stage) prepare_barrier(barriers + stage * 8, 1);
@@ -1082,7 +1255,7 @@ __device__ __forceinline__ void gather(const BackwardArgs& args, unsigned char* 
     bool add = turn.high < args.T - 1;
     if (add) move(std::false_type());
     for (bool ends = false; !ends; turn.next(), add = true) {
-      __syncthreads();  // everyone is done with the last tick but one
+      workers_meet();  // everyone is done with the last tick but one
       if (!threadIdx.x) ask();
       const int t = turn.t, n = turn.n, stage = turn.taken % kStages;
       ends = turn.ends();
@@ -1121,17 +1294,28 @@ __device__ __forceinline__ void gather(const BackwardArgs& args, unsigned char* 
 // First the boards' blocks, which make dz; then, on multiprocessors that are free, blocks that gather what the weights
 // and the inputs learn from it. Boards are numbered as their blocks start: whom one waits for has started before it.
 template <Form kForm>
-__global__ void __launch_bounds__(kThreads, 1) backward(BackwardArgs args) {
+__global__ void __launch_bounds__(kBlock, 1) backward(BackwardArgs args) {
   extern __shared__ __align__(128) unsigned char memory[];
   __shared__ uint32_t number;
-  meet();
+  const auto all_meet = [] { if (kHelped) __syncthreads(); else meet(); };
+  all_meet();
   if (!threadIdx.x && !strip_of_block()) {
     const uint32_t mine = atomicAdd(args.progress + 1, 1);
     if (kStrips == 1) number = mine;
     for (int strip = 0; kStrips > 1 && strip < kStrips; ++strip) put(there(shared_address(&number), strip), mine);
   }
-  meet();
+  all_meet();
   const int mine = number, task = mine - args.batch;
+  if (task < 0) {                                // before helpers go their own way
+    if (!threadIdx.x) Ring<kBackwardHalves<kForm>>(memory).prepare();
+    __syncthreads();
+  }
+  if (kHelped && threadIdx.x >= kThreads) {
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
+    if (task < 0) help_back<kForm>(args, memory, mine);
+    return;
+  }
+  if (kHelped) asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
   if (task < 0) walk_back<kForm>(args, memory, mine);
   else gather(args, memory, task);
 }
@@ -1147,11 +1331,11 @@ struct Launch {
   cudaLaunchAttribute cluster{};
   cudaLaunchConfig_t config{};
   bool fits;
-  Launch(const void* kernel, size_t shared, cudaStream_t stream) : kernel(kernel) {
+  Launch(const void* kernel, int threads, size_t shared, cudaStream_t stream) : kernel(kernel) {
     fits = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared) == cudaSuccess;
     cluster.id = cudaLaunchAttributeClusterDimension;
     cluster.val.clusterDim.x = kStrips, cluster.val.clusterDim.y = cluster.val.clusterDim.z = 1;
-    config.gridDim = dim3(kStrips), config.blockDim = dim3(kThreads), config.dynamicSmemBytes = shared, config.stream = stream;
+    config.gridDim = dim3(kStrips), config.blockDim = dim3(threads), config.dynamicSmemBytes = shared, config.stream = stream;
     config.attrs = &cluster, config.numAttrs = 1;
   }
   Launch(const Launch&) = delete;
@@ -1188,9 +1372,9 @@ template <bool kSave>
 ffi::Error start(ForwardArgs args, cudaStream_t stream) {
   const bool on_chip = args.D <= kMost;
   size_t shared = Ring<kForwardHalves>::kBytes + (size_t)args.D * (kStates * kHidden + (on_chip ? kMine * kThreads * 4 : 0) + kGates * 4) + 2 * 64 * 4 +
-                  (kStrips > 1 ? 2 * kStrips * kF * 16 : 0);
+                  (kHelped ? 3 * 64 * 4 : 0) + (kStrips > 1 ? 2 * kStrips * kF * 16 : 0);
   const void* kernel = args.D == 1 ? (const void*)forward<kSave, Form::one> : on_chip ? (const void*)forward<kSave, Form::few> : (const void*)forward<kSave, Form::many>;
-  Launch launch(kernel, shared, stream);
+  Launch launch(kernel, kBlock, shared, stream);
   const int room = launch.room();
   return launch.go(room ? std::min(args.batch, room) : args.batch, &args);
 }
@@ -1224,11 +1408,11 @@ ffi::Error Forward(cudaStream_t stream, int64_t ticks, ffi::AnyBuffer weights, f
 
 ffi::Error start(BackwardArgs args, cudaStream_t stream) {
   const bool on_chip = args.D <= kMost;
-  size_t walking = Ring<kBackwardHalves<Form::few>>::kBytes + 16 * kPlane + 28 * kThreads * 4 + (on_chip ? (size_t)args.D * 2 * kMine * kThreads * 4 : 0) + (kStrips * 2 * kGates + 64) * 4;
+  size_t walking = Ring<kBackwardHalves<Form::few>>::kBytes + 16 * kPlane + 28 * kThreads * 4 + (on_chip ? (size_t)args.D * 2 * kMine * kThreads * 4 : 0) + (kStrips * 2 * kGates + 64 + 4) * 4;
   if (!on_chip) walking += Ring<kBackwardHalves<Form::many>>::kBytes - Ring<kBackwardHalves<Form::few>>::kBytes;
   size_t gathering = kStages * (kStage + 8);
   cudaMemsetAsync(args.progress, 0, (size_t)args.batch * kStrips * 8, stream);
-  Launch launch(on_chip ? (const void*)backward<Form::few> : (const void*)backward<Form::many>, std::max(walking, gathering), stream);
+  Launch launch(on_chip ? (const void*)backward<Form::few> : (const void*)backward<Form::many>, kBlock, std::max(walking, gathering), stream);
   const int tasks = args.batch * args.D * kParts, free = launch.room() - args.batch;  // beside the walk
   args.gatherers = free * 8 < tasks ? tasks : (tasks + (tasks + free - 1) / free - 1) / ((tasks + free - 1) / free);
   return launch.go(args.batch + args.gatherers, &args);

@@ -203,9 +203,15 @@ def test_a_prepared_network_packs_no_weights_when_it_acts(monkeypatch):
     assert jax.tree.structure(jax.eval_shape(lambda net: net(*step), net)[2]) == jax.tree.structure(step[0])
 
 
+def painted_sokoban_drc():
+    """The paper's network on the kernel, with no weight at zero."""
+    settings = {**paper_network("drc", "sokoban"), "backend": "cuda", "dtype": "bfloat16"}
+    return moved(DRC((80, 80, 3), 5, jax.random.key(1), **settings), jax.random.key(2))
+
+
 @pytest.mark.gpu
 def test_a_prepared_network_acts_bit_for_bit_as_the_same_network_with_memories_made_fresh_beforehand():
-    net = moved(DRC((80, 80, 3), 5, jax.random.key(1), backend="cuda", dtype="bfloat16"), jax.random.key(2))
+    net = painted_sokoban_drc()
     memory = jax.tree.map(lambda x: jnp.broadcast_to(x, (150, *x.shape)), net.initial_memory())
     memory = moved(memory, jax.random.key(3))
     pictures = jax.random.randint(jax.random.key(4), (150, 80, 80, 3), 0, 256).astype(jnp.uint8)
@@ -224,7 +230,7 @@ def test_a_prepared_network_acts_bit_for_bit_as_the_same_network_with_memories_m
 @pytest.mark.gpu
 def test_the_last_step_of_an_unroll_may_be_taken_on_its_own():
     """The learner sees its bootstrap frame so."""
-    net = moved(DRC((80, 80, 3), 5, jax.random.key(1), backend="cuda", dtype="bfloat16"), jax.random.key(2))
+    net = painted_sokoban_drc()
     pictures = jax.random.randint(jax.random.key(4), (40, 5, 80, 80, 3), 0, 256).astype(jnp.uint8)
     is_first = jax.random.bernoulli(jax.random.key(5), 0.3, (40, 5))
     memory = jax.tree.map(lambda x: jnp.broadcast_to(x, (40, *x.shape)), net.initial_memory())

@@ -624,7 +624,7 @@ __global__ void __launch_bounds__(kBlock, 1) forward(ForwardArgs args) {
   extern __shared__ __align__(128) unsigned char memory[];
   constexpr bool kTwo = kForm != Form::one;
   constexpr int kFirst = kTwo ? 0 : kHalf;       // groups of a module-tick: six for its own state, six for the one below, or the last six
-  const int D = args.D, N = args.N, T = args.T, warp = threadIdx.x / 32, lane = threadIdx.x % 32, team = warp / 4;
+  const int D = args.D, N = args.N, T = args.T, warp = threadIdx.x / 32, lane = threadIdx.x % 32, team = __shfl_sync(~0u, warp / 4, 0);
   const size_t state = (size_t)D * kCells * kF;
   Ring<kForwardHalves> ring(memory);
   ForwardShared s;
@@ -997,7 +997,7 @@ __device__ __forceinline__ void help_back(const BackwardArgs& args, unsigned cha
 // dz of one strip of a trajectory, from its last time-step to its first.
 template <Form kForm>
 __device__ __forceinline__ void walk_back(const BackwardArgs& args, unsigned char* memory, const size_t b) {
-  const int D = args.D, N = args.N, T = args.T, warp = threadIdx.x / 32, lane = threadIdx.x % 32, team = warp / 4;
+  const int D = args.D, N = args.N, T = args.T, warp = threadIdx.x / 32, lane = threadIdx.x % 32, team = __shfl_sync(~0u, warp / 4, 0);
   const size_t which_net = b / args.batch_per_weights, state = (size_t)D * kCells * kF;
   Ring<kBackwardHalves<kForm>> ring(memory);
   BackwardShared s;

@@ -144,19 +144,31 @@ def test_without_a_gpu_the_plain_path_runs_and_asking_for_the_kernel_says_why_no
         kernel.known("gpu")
 
 
-@pytest.mark.parametrize(
-    ("capability", "forced", "form"),
-    [("9.0", None, "wgmma"), ("8.0", None, "mma"), ("12.0", None, "mma"), ("9.0", "mma", "mma")],
-)
-def test_the_source_is_chosen_by_the_gpu_or_by_the_environment(monkeypatch, capability, forced, form):
-    monkeypatch.setattr(kernel, "capability_here", lambda: capability)
-    monkeypatch.delenv(kernel.FORCED, raising=False)
-    if forced:
-        monkeypatch.setenv(kernel.FORCED, forced)
-    assert kernel.form() == form
+@pytest.mark.parametrize("form", ["wgmma", "mma"])
+def test_the_environment_chooses_the_source(monkeypatch, form):
+    monkeypatch.setenv(kernel.FORCED, form)
     assert kernel.target("infer", GRID) == f"foresight_drc_{form}_infer_4x5"
     tiles = {"wgmma": (DEPTH, 36, 2, 2, 64, 8), "mma": (DEPTH, 36, 4, 2, 32, 8)}
     assert fused.pack(fused.weights_of(small_drc().stack)).on_outputs.shape == tiles[form]
+
+
+@pytest.mark.parametrize(
+    ("capability", "forced", "obstacle"),
+    [
+        ("8.0", None, "it is made for compute capability 9.0, and the GPU's is 8.0 (see FORESIGHT_KERNEL)"),
+        ("7.5", "mma", "it is made for compute capability 8.0 and above, and the GPU's is 7.5"),
+        ("9.0", None, "there is no CUDA compiler (nvcc)"),
+        ("8.6", "mma", "there is no CUDA compiler (nvcc)"),
+    ],
+)
+def test_a_source_runs_on_the_gpus_it_is_made_for(monkeypatch, capability, forced, obstacle):
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    monkeypatch.setattr(kernel, "capability_here", lambda: capability)
+    monkeypatch.setattr(shutil, "which", lambda command: None)
+    monkeypatch.delenv(kernel.FORCED, raising=False)
+    if forced:
+        monkeypatch.setenv(kernel.FORCED, forced)
+    assert kernel.obstacle_to.__wrapped__((10, 10), 3) == obstacle
 
 
 def test_a_source_that_there_is_not_is_an_error(monkeypatch):
@@ -166,12 +178,11 @@ def test_a_source_that_there_is_not_is_an_error(monkeypatch):
 
 
 def test_what_a_source_does_not_cover_is_said():
-    assert kernel.too_large("wgmma", (10, 10), 9) is None
-    assert kernel.too_large("wgmma", (16, 16), 4) == "it is made for 3 modules on such a board"
+    assert kernel.too_large("wgmma", (16, 16), 3) is None
     assert kernel.too_large("wgmma", (30, 30), 3) == "it is made for boards up to 16x16 or 15x19"
     assert kernel.too_large("mma", (10, 10), 3) is None
-    assert "112 cells and 3 modules" in kernel.too_large("mma", (10, 10), 9)
-    assert "112 cells and 3 modules" in kernel.too_large("mma", (16, 16), 3)
+    assert kernel.too_large("mma", (10, 10), 4) == "it is made for up to 3 modules"
+    assert kernel.too_large("mma", (16, 16), 3) == "this source is made for up to 112 cells"
 
 
 @pytest.mark.soak
@@ -187,8 +198,8 @@ def test_the_sources_compile_for_each_gpu_with_few_or_no_registers_in_memory(tmp
     done = subprocess.run([compiler, *flags, kernel.SOURCES[form]], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     spilled = [int(size) for size in re.findall(r"(\d+) bytes spill stores", done.stderr)]
-    assert len(spilled) == {"wgmma": 8, "mma": 5}[form]
-    assert max(spilled) <= {"wgmma": 400, "mma": 16}[form]  # bytes; most where there are many modules
+    assert len(spilled) == {"wgmma": 3, "mma": 5}[form]
+    assert max(spilled) <= {"wgmma": 128, "mma": 16}[form]  # bytes, of a thread
 
 
 def test_a_prepared_network_packs_no_weights_when_it_acts(monkeypatch):
@@ -260,7 +271,6 @@ def assert_same_bits(ours, expected):
         ("sokoban", (80, 80, 3), {}),
         ("sokoban", (80, 80, 3), {"depth": 1, "ticks": 1}),
         ("sokoban", (80, 80, 3), {"depth": 1, "ticks": 9}),
-        ("sokoban", (80, 80, 3), {"depth": 9, "ticks": 1}),
         ("sokoban", (80, 80, 3), {"top_down": False, "pool_and_inject": False}),
         ("sokoban-cells", (7, 5, 7), {"depth": 2, "ticks": 2}),
         ("gridworld", (32, 32, 1), {"ticks": 2}),

@@ -72,6 +72,7 @@ class LevinSearch:
         self.groups = settings.groups or GROUPS.get(device, 2)
         self.waiting: Iterator[int] = iter(range(len(cells)))
         self.results: list[Result] = []
+        self.begun = time.perf_counter()
 
     def run(self, on_result: OnResult = ignore) -> list[Result]:
         """Search every board; results in the order of the boards."""
@@ -119,8 +120,8 @@ class LevinSearch:
     def outcome_of(self, lane: Lane) -> Outcome | None:
         """How a level ended, if it did."""
         outcome = lane.tree.advance()
-        limit = self.limits.seconds
-        late = limit is not None and time.perf_counter() - lane.begun >= limit
+        now = time.perf_counter()
+        late = self.limits.is_over(now - lane.begun, now - self.begun)
         return "time" if outcome is None and late else outcome
 
     def open(self, level: int) -> Lane:

@@ -129,8 +129,10 @@ def stack_boards(nodes: list[Node], env: Env) -> np.ndarray:
 def reset_policy(net: Net, env: Env, boards: Array, repeats: Array) -> Array:
     """Log-probabilities [n, A] on boards [n, H, W], each seen `repeats` times from the initial memory."""
 
+    net = net.prepared(env.tiles)
+
     def one(board: Array) -> Array:
-        features = net.encode(env.paint(board))
+        features = net.features_of(env.see(board))
         looks = lambda _, both: net.core(both[0], features)  # noqa: E731
         first = net.core(net.initial_memory(), features)
         _, reported = jax.lax.fori_loop(jnp.int32(1), repeats, looks, first)
@@ -143,7 +145,8 @@ def reset_policy(net: Net, env: Env, boards: Array, repeats: Array) -> Array:
 def carried_policy(fixed: tuple[Net, Env, Array, Array, Array], pool: Memory) -> tuple[Array, Memory]:
     """Log-probabilities [n, A] on boards after the memories in slots `parents`; new memories go to `slots`."""
     net, env, boards, parents, slots = fixed
+    net = net.prepared(env.tiles)
     memories = jax.tree.map(lambda held: held[parents], pool)
-    logits, _, memories = jax.vmap(lambda memory, board: net(memory, env.paint(board)))(memories, boards)
+    logits, _, memories = jax.vmap(lambda memory, board: net(memory, env.see(board)))(memories, boards)
     pool = jax.tree.map(lambda held, new: held.at[slots].set(new, mode="drop"), pool, memories)
     return jax.nn.log_softmax(logits), pool

@@ -22,7 +22,7 @@ from foresight.search.tree import NOT_HELD, Node
 from foresight.types import Memory
 
 BATCH_SIZES = [4**power for power in range(12)]  # that boards are filled up to: few, so few compilations
-SLOT_BYTES = {"cpu": 1 << 30, "gpu": 32 << 30}  # of memories held on the device
+SLOT_BYTES = {"cpu": 4 << 30, "gpu": 32 << 30}  # of memories held on the device
 MOST_SLOTS = 1 << 20
 
 

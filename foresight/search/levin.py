@@ -16,7 +16,7 @@ from foresight.search.result import Limits, OnResult, Outcome, Result, ignore
 from foresight.search.rules import live_squares
 from foresight.search.tree import Node, Tree, TreeSettings
 
-BATCH = {"cpu": 64, "gpu": 1024}  # boards in one call
+BATCH = {"cpu": 16, "gpu": 1024}  # boards in one call: 16 are as fast as 64 on a CPU, and a level's turn comes sooner
 WIDTH = {"cpu": 1, "gpu": 32}  # boards of one level in one call: more cost a CPU time and a GPU little
 GROUPS = {"cpu": 1, "gpu": 2}  # one is grown while the device works for the other
 MOST_NODES = 12_000_000  # in all trees together: about 5 GB

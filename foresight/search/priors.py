@@ -21,7 +21,7 @@ from foresight.nets.net import Net
 from foresight.search.tree import NOT_HELD, Node
 from foresight.types import Memory
 
-BATCH_SIZES = [4**power for power in range(12)]  # that boards are filled up to: few, so few compilations
+BATCH_SIZES = [1 << power for power in range(24)]  # that boards are filled up to: few, so few compilations
 SLOT_BYTES = {"cpu": 4 << 30, "gpu": 32 << 30}  # of memories held on the device
 MOST_SLOTS = 1 << 20
 

@@ -19,10 +19,10 @@ WINDOW = 20  # calls over which the speed is measured
 
 
 @contextmanager
-def counting_bar(what: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
+def counting_bar(what: str, total: int | None = None) -> Iterator[Callable[..., None]]:
     """A function that moves a bar to a count, gone when the work is done; elsewhere than on a terminal, lines.
 
-    Until the first count above 0 it says that programs are being compiled.
+    Until the first count above 0 it says that programs are being compiled, unless more is said than the count.
     """
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     console = Console(stderr=True)
@@ -34,18 +34,23 @@ def counting_bar(what: str, total: int | None = None) -> Iterator[Callable[[int]
         *columns, TimeElapsedColumn(), TimeRemainingColumn(), console=console, transient=True
     ) as bar:  # fmt: skip
         task = bar.add_task(f"{what}: compiling", total=total)
-        yield lambda count: bar.update(task, completed=count, description=what if count else f"{what}: compiling")
+
+        def show(count: int, more: str = "") -> None:
+            known = f"{what}, {more}" if more else what if count else f"{what}: compiling"
+            bar.update(task, completed=count, description=known)
+
+        yield show
 
 
 @contextmanager
-def counting_lines(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
+def counting_lines(what: str, total: int | None) -> Iterator[Callable[..., None]]:
     """A function that takes note of a count, which a line reports now and then."""
     of_all = f" of {total:,}" if total is not None else ""
     with Heartbeat(f"{what}: compiling") as heartbeat:
 
-        def show(count: int) -> None:
-            if count:
-                heartbeat.what = f"{what}: {count:,}{of_all}"
+        def show(count: int, more: str = "") -> None:
+            if count or more:
+                heartbeat.what = f"{what}: {count:,}{of_all}" + (f", {more}" if more else "")
 
         yield show
 

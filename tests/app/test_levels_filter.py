@@ -40,10 +40,10 @@ def test_what_is_solved_in_some_attempt_and_what_is_not_make_up_the_set(model, t
 
 
 def test_an_interrupted_filtering_resumes_where_it_stopped(model, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(level_filter, "CHUNK", 1)
+    monkeypatch.setattr(level_filter, "CHUNK", {"cpu": 1})
     played, stop_at = [], [2]
 
-    def play(env, net, numbers, settings, key, batch):
+    def play(env, net, numbers, settings, key, batch, only):
         if numbers[0] == stop_at[0]:
             raise KeyboardInterrupt
         played.extend(numbers.tolist())
@@ -61,7 +61,7 @@ def test_an_interrupted_filtering_resumes_where_it_stopped(model, tmp_path, caps
 
 
 def test_the_progress_of_another_filtering_is_not_mixed_in(model, tmp_path, capsys, monkeypatch):
-    def stop(*_):
+    def stop(*_, **__):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(level_filter, "solve", stop)
@@ -73,8 +73,8 @@ def test_the_progress_of_another_filtering_is_not_mixed_in(model, tmp_path, caps
 def test_a_level_solved_in_one_attempt_is_not_tried_again(model, monkeypatch):
     tried = []
 
-    def play(env, net, numbers, settings, key, batch):
-        tried.append(numbers.tolist())
+    def play(env, net, numbers, settings, key, batch, only):
+        tried.append(numbers[only].tolist())
         return Record(numbers == len(tried) - 1, None, None, None)
 
     monkeypatch.setattr(level_filter, "solve", play)
@@ -83,7 +83,9 @@ def test_a_level_solved_in_one_attempt_is_not_tried_again(model, monkeypatch):
 
 
 def test_nothing_to_keep_is_an_error(model, capsys, monkeypatch):
-    monkeypatch.setattr(level_filter, "solve", lambda env, net, numbers, *_: Record(numbers >= 0, None, None, None))
+    monkeypatch.setattr(
+        level_filter, "solve", lambda env, net, numbers, *_, **__: Record(numbers >= 0, None, None, None)
+    )
     assert run(model) == 2
     assert "none of the 4 levels of drawn is unsolved: nothing to write" in capsys.readouterr().err
 

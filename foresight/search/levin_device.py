@@ -15,13 +15,13 @@ from foresight.envs.sokoban.rules import Sokoban
 from foresight.nets.net import Net
 from foresight.search import lanes as program
 from foresight.search.lanes import BUDGET, EXHAUSTED, FULL, GOING, IDLE, MOVES, SOLVED, Lanes, Numbers, Rules
+from foresight.search.priors import most_bytes
 from foresight.search.result import Limits, OnResult, Outcome, Result, ignore
 from foresight.search.rules import BOX, live_squares
 from foresight.search.tree import TreeSettings
 
 ROOMS = (512, 4096, 32768)  # expansions of a level, before the whole budget is given room for
 MOST_LANES = {"cpu": 64, "gpu": 1024}
-MEMORY_BYTES = {"cpu": 1 << 30, "gpu": 40 << 30}  # of memories carried
 NODE_BYTES = 80  # of a node and its children, without memories
 ROUNDS = 16  # between two looks of the host: a lane that is done idles for half of them
 TRACED = 64  # lanes whose solutions are fetched at once
@@ -47,7 +47,6 @@ class DeviceSearch:
         self.live = live_squares if dead_squares else np.ones_like
         device = jax.default_backend()
         self.most_lanes = batch or MOST_LANES.get(device, 1024)
-        self.memory_bytes = MEMORY_BYTES.get(device, 4 << 30)
         self.begun, self.results = time.perf_counter(), {}
         self.spent, self.seconds = Counter(), Counter()
 
@@ -70,7 +69,7 @@ class DeviceSearch:
                 waiting.append(level)
             else:
                 report(Result(level, "solved", b"", log_cost=0.0))
-        most = max(1, self.memory_bytes // self.node_bytes)
+        most = max(1, most_bytes() // self.node_bytes)
         rooms = [room for room in ROOMS if room < min(self.budget, most)] + [min(self.budget, most)]
         for room in rooms:
             if waiting:

@@ -22,7 +22,7 @@ from foresight.search.tree import NOT_HELD, Node
 from foresight.types import Memory
 
 BATCH_SIZES = [1 << power for power in range(24)]  # that boards are filled up to: few, so few compilations
-SLOT_BYTES = {"cpu": 4 << 30, "gpu": 32 << 30}  # of memories held on the device
+MOST_BYTES = {"cpu": 4 << 30, "gpu": 40 << 30}  # of memories held on the device
 MOST_SLOTS = 1 << 20
 
 
@@ -115,7 +115,14 @@ class CarriedPrior:
 def most_slots(net: Net) -> int:
     """How many of a network's memories the device may hold."""
     size = sum(leaf.nbytes for leaf in jax.tree.leaves(net.initial_memory()))
-    return min(MOST_SLOTS, SLOT_BYTES.get(jax.default_backend(), 4 << 30) // max(size, 1))
+    return min(MOST_SLOTS, most_bytes() // max(size, 1))
+
+
+def most_bytes() -> int:
+    """How much of the device's memory a search may take: at most half."""
+    stats = jax.devices()[0].memory_stats() or {}
+    most = MOST_BYTES.get(jax.default_backend(), 4 << 30)
+    return min(most, stats.get("bytes_limit", 2 * most) // 2)
 
 
 def stack_boards(nodes: list[Node], env: Env) -> np.ndarray:

@@ -73,7 +73,7 @@ def test_a_level_that_needs_more_room_begins_again_and_ends_the_same(player, car
 
 
 def test_a_tree_without_room_says_so(player, monkeypatch):
-    monkeypatch.setattr(module, "MEMORY_BYTES", {"cpu": 3 * module.NODE_BYTES})
+    monkeypatch.setattr(module, "most_bytes", lambda: 3 * module.NODE_BYTES)
     (result,) = on_device(player, solvable(17, 1), False)
     assert (result.outcome, result.note) == ("budget", "memory: a tree holds at most 3 nodes")
 

@@ -102,8 +102,8 @@ def number(text: str, word: str, value: str, whole: bool) -> float | int:
 def until_of(changed: dict[str, Any], text: str, steps: float, is_last: bool) -> float:
     """The steps of the run at which a phase ends."""
     until = changed.pop("until", None)
-    if is_last and until is not None:
-        raise ForesightError(f"`phases` '{text}': the last phase ends with the run, at `steps` {steps:,.0f}")
+    if is_last and until not in (None, steps):
+        raise ForesightError(f"`phases` '{text}': the last phase ends with the run, so without `until`")
     if not is_last and (until is None or not 0 < until < steps):
         raise ForesightError(f"`phases` '{text}': say when it ends, as until=5e7, before `steps` {steps:,.0f}")
     return steps if is_last else until

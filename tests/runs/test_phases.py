@@ -85,6 +85,11 @@ def test_what_is_no_phase_is_rejected(phases, why):
         dataclasses.replace(CONFIG, phases=phases)
 
 
+def test_the_last_phase_may_name_the_end_of_the_run():
+    named = dataclasses.replace(PHASED, phases=(*PHASES[:2], f"until={PHASED.steps} {PHASES[2]}"))
+    assert named.plan == PHASED.plan
+
+
 def train(folder: Path, stop_at: int | None = None):
     def stop(state, records):
         if records[-1]["iteration"] == stop_at:

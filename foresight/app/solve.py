@@ -17,7 +17,7 @@ from foresight.errors import ForesightError
 from foresight.levels import open_set
 from foresight.levels.text import count_of
 from foresight.search.result import Solution
-from foresight.search.solve import SolveSettings, solve_cells
+from foresight.search.solve import MOST_WEIGHT, SolveSettings, solve_cells
 from foresight.storage.files import check_writable, write_whole
 
 if TYPE_CHECKING:
@@ -70,6 +70,8 @@ class Solve:
     """lts with memory carried: times the network sees the first board before the search begins"""
     mixing: float = 0.01
     """lts: share of the uniform policy"""
+    value_weight: float = 0.0
+    """lts: how much a value below the first board's raises a cost; 0 is Levin's order"""
     no_cuts: Flag = False
     """lts: look again at states seen before"""
     dead_squares: Literal["on", "off"] | None = None
@@ -103,6 +105,8 @@ class Solve:
                 raise ForesightError(f"{name} must be more than 0 seconds, not {value}")
         if not 0 <= self.mixing <= 1:
             raise ForesightError(f"--mixing must be from 0 to 1, not {self.mixing}")
+        if not 0 <= self.value_weight <= MOST_WEIGHT:
+            raise ForesightError(f"--value-weight must be from 0 to {MOST_WEIGHT}, not {self.value_weight}")
         if self.method in ("lts", "policy") and self.agent is None:
             raise ForesightError(f"--method {self.method} needs an agent: give --agent, or take --method bfs")
         if self.out and self.out.suffix != ".jsonl":
@@ -121,6 +125,7 @@ class Solve:
             repeats=self.repeats,
             think=self.think,
             mixing=self.mixing,
+            value_weight=self.value_weight,
             cuts=not self.no_cuts,
             dead_squares=None if self.dead_squares is None else self.dead_squares == "on",
             sample=self.sample,

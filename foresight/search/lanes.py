@@ -15,6 +15,8 @@ from jax import Array
 
 from foresight.envs.sokoban.rules import Board, Sokoban, meets, pack
 from foresight.nets.net import Net
+from foresight.search.priors import answer_of
+from foresight.search.tree import LEAST_WORTH
 from foresight.types import Memory
 
 GOING, SOLVED, EXHAUSTED, BUDGET, FULL, IDLE = range(6)  # what may be said of a lane
@@ -36,6 +38,7 @@ class Numbers(NamedTuple):
     """How levels are searched, in numbers that need no new compilation."""
 
     mixing: Array  # float32 [], share of the uniform policy
+    value_weight: Array  # float32 [], how much a low value raises a cost
     budget: Array  # int32 [], expansions
 
 
@@ -53,6 +56,7 @@ class Lanes(NamedTuple):
     memory: Memory  # [L, N, ...] after seeing the node; of no size where memory is not carried
     cost: Array  # float32 [L, 4 N], log(d0 / pi) of children; infinite where there is none, or none any more
     child_log_pi: Array  # float32 [L, 4 N]
+    first_worth: Array  # float32 [L], of the root's value
     expansions: Array  # int32 [L]
     calls: Array  # int32 [L], boards shown to the network
     goal: Array  # int32 [L], the child that solves
@@ -86,6 +90,7 @@ def empty_lanes(env: Sokoban, net: Net, lanes: int, room: int, carried: bool) ->
         came_from=full((room,), 0, jnp.int32), memory=held,
         cost=full((MOVES * room,), jnp.inf, jnp.float32), child_log_pi=full((MOVES * room,), 0, jnp.float32),
         expansions=full((), 0, jnp.int32), calls=full((), 0, jnp.int32), goal=full((), 0, jnp.int32),
+        first_worth=full((), 0, jnp.float32),
         goal_cost=full((), 0, jnp.float32), status=full((), IDLE, jnp.int32),
     )  # fmt: skip
 
@@ -128,8 +133,8 @@ def search(fixed: tuple[Sokoban, Net, Rules, Numbers], lanes: Lanes) -> Lanes:
     def one_round(lanes: Lanes, _: None) -> tuple[Lanes, None]:
         lanes, chosen = jax.vmap(partial(next_node, env, rules))(lanes)
         lanes, chosen = within_room(lanes, chosen, numbers.budget)
-        policy, memory = look_at(env, net, rules, lanes, chosen)
-        return jax.vmap(partial(expand, env, rules, numbers))(lanes, chosen, policy, memory), None
+        answer, memory = look_at(env, net, rules, lanes, chosen)
+        return jax.vmap(partial(expand, env, rules, numbers))(lanes, chosen, answer, memory), None
 
     return jax.lax.scan(one_round, lanes, length=rules.rounds)[0]
 
@@ -181,34 +186,38 @@ def within_room(lanes: Lanes, chosen: Candidate, budget: Array) -> tuple[Lanes, 
 
 
 def look_at(env: Sokoban, net: Net, rules: Rules, lanes: Lanes, chosen: Candidate) -> tuple[Array, Memory]:
-    """The policy, log-probabilities [L, A], and memories after the boards chosen."""
+    """Log-probabilities and value [L, A + 1], and memories after the boards chosen."""
 
     def afresh(board: Board) -> tuple[Array, Memory]:
         features = net.features_of(env.see(env.observe(board)))
         memory = net.initial_memory()
         for _ in range(rules.looks):
             memory, output = net.core(memory, features)
-        return jax.nn.log_softmax(net.heads(features, output)[0]), ()
+        return answer_of(*net.heads(features, output)), ()
 
     def after_parent(lane: Lanes, one: Candidate) -> tuple[Array, Memory]:
         parent = jnp.maximum(one.came_from, 0) // MOVES
         root = one.came_from < 0
         memory = jax.tree.map(lambda x, start: jnp.where(root, start, x[parent]), lane.memory, lane.first_memory)
-        logits, _, memory = net(memory, env.see(env.observe(one.board)))
-        return jax.nn.log_softmax(logits), memory
+        logits, value, memory = net(memory, env.see(env.observe(one.board)))
+        return answer_of(logits, value), memory
 
     return jax.vmap(after_parent)(lanes, chosen) if rules.carried else jax.vmap(afresh)(chosen.board)
 
 
 def expand(
-    env: Sokoban, rules: Rules, numbers: Numbers, lane: Lanes, chosen: Candidate, policy: Array, memory: Memory
+    env: Sokoban, rules: Rules, numbers: Numbers, lane: Lanes, chosen: Candidate, answer: Array, memory: Memory
 ) -> Lanes:
     """Open the children of the node chosen in one lane, unless one of them is a goal."""
     node = jnp.where(chosen.found, lane.expansions, len(lane.player))  # beyond the room: such writes are dropped
     depth = jnp.where(chosen.came_from < 0, 1, lane.depth[chosen.came_from // MOVES] + 1)
     legal, solves = children(env, lane, chosen.board)
-    log_pi = chosen.log_pi + mixed_policy(policy[1 : 1 + MOVES], legal, numbers.mixing)
-    cost = jnp.where(legal, jnp.log((depth + 1).astype(jnp.float32)) - log_pi, jnp.inf)
+    log_pi = chosen.log_pi + mixed_policy(answer[1 : 1 + MOVES], legal, numbers.mixing)
+    worth = jnp.log(jnp.maximum(answer[-1] + 1, LEAST_WORTH))
+    first_worth = jnp.where(chosen.came_from < 0, worth, lane.first_worth)
+    penalty = numbers.value_weight * jnp.maximum(0, first_worth - worth)
+    bound = jnp.log((depth + 1).astype(jnp.float32)) - log_pi
+    cost = jnp.where(legal, bound + penalty, jnp.inf)
     goal = jnp.argmax(solves).astype(jnp.int32)
     done = chosen.found & jnp.any(solves)
     at = MOVES * node + jnp.arange(MOVES)
@@ -222,10 +231,11 @@ def expand(
         memory=jax.tree.map(put, lane.memory, memory),
         cost=lane.cost.at[at].set(cost, mode="drop"),
         child_log_pi=lane.child_log_pi.at[at].set(log_pi, mode="drop"),
+        first_worth=jnp.where(chosen.found, first_worth, lane.first_worth),
         expansions=lane.expansions + chosen.found.astype(jnp.int32),
         calls=lane.calls + jnp.where(chosen.found, 1 if rules.carried else rules.looks, 0),
         goal=jnp.where(done, MOVES * node + goal, lane.goal),
-        goal_cost=jnp.where(done, cost[goal], lane.goal_cost),
+        goal_cost=jnp.where(done, bound[goal], lane.goal_cost),
         status=jnp.where(done, SOLVED, lane.status),
     )
 

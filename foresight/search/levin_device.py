@@ -43,7 +43,7 @@ class DeviceSearch:
         self.cells, self.net, self.env, self.limits = cells, net, env, limits
         self.budget = tree.budget if limits.budget is None else limits.budget
         self.rules = Rules(tree.cuts, carried, tree.think if carried else repeats, ROUNDS)
-        self.numbers = Numbers(jnp.float32(tree.mixing), jnp.int32(self.budget))
+        self.numbers = Numbers(jnp.float32(tree.mixing), jnp.float32(tree.value_weight), jnp.int32(self.budget))
         self.live = live_squares if dead_squares else np.ones_like
         device = jax.default_backend()
         self.most_lanes = batch or MOST_LANES.get(device, 1024)

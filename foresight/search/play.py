@@ -106,7 +106,7 @@ def act(game: Game, policy: list[float], by: tuple[int, ...], settings: PlaySett
     if game.node.parent is not None:
         prior.release([game.node.parent])
         game.node.parent = None
-    action = draw(policy, game.random) if settings.sample else int(np.argmax(policy))
+    action = draw(policy[:-1], game.random) if settings.sample else int(np.argmax(policy[:-1]))
     board, player = game.node.board, game.node.player
     if action in MOVES and is_legal(board, player, by[action]):
         board = step(board, player, by[action])

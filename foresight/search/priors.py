@@ -30,7 +30,7 @@ class Request(Protocol):
     """An answer on its way."""
 
     def __call__(self) -> list[list[float]]:
-        """Wait for it: log-probabilities of the actions for each board asked for."""
+        """Wait for it: for each board asked for, log-probabilities of the actions and, last, the value."""
 
 
 class ResetPrior:
@@ -134,7 +134,7 @@ def stack_boards(nodes: list[Node], env: Env) -> np.ndarray:
 
 @eqx.filter_jit
 def reset_policy(net: Net, env: Env, boards: Array, repeats: Array) -> Array:
-    """Log-probabilities [n, A] on boards [n, H, W], each seen `repeats` times from the initial memory."""
+    """Log-probabilities and value [n, A + 1] on boards [n, H, W], each seen `repeats` times from the initial memory."""
 
     net = net.prepared(env.tiles)
 
@@ -143,17 +143,22 @@ def reset_policy(net: Net, env: Env, boards: Array, repeats: Array) -> Array:
         looks = lambda _, both: net.core(both[0], features)  # noqa: E731
         first = net.core(net.initial_memory(), features)
         _, reported = jax.lax.fori_loop(jnp.int32(1), repeats, looks, first)
-        return jax.nn.log_softmax(net.heads(features, reported)[0])
+        return answer_of(*net.heads(features, reported))
 
     return jax.vmap(one)(boards)
 
 
 @partial(eqx.filter_jit, donate="all-except-first")
 def carried_policy(fixed: tuple[Net, Env, Array, Array, Array], pool: Memory) -> tuple[Array, Memory]:
-    """Log-probabilities [n, A] on boards after the memories in slots `parents`; new memories go to `slots`."""
+    """Log-probabilities and value [n, A + 1] on boards after the memories in `parents`; new ones go to `slots`."""
     net, env, boards, parents, slots = fixed
     net = net.prepared(env.tiles)
     memories = jax.tree.map(lambda held: held[parents], pool)
-    logits, _, memories = jax.vmap(lambda memory, board: net(memory, env.see(board)))(memories, boards)
+    logits, values, memories = jax.vmap(lambda memory, board: net(memory, env.see(board)))(memories, boards)
     pool = jax.tree.map(lambda held, new: held.at[slots].set(new, mode="drop"), pool, memories)
-    return jax.nn.log_softmax(logits), pool
+    return jax.vmap(answer_of)(logits, values), pool
+
+
+def answer_of(logits: Array, value: Array) -> Array:
+    """Log-probabilities [A] and the value, as one array."""
+    return jnp.append(jax.nn.log_softmax(logits), value)

@@ -14,6 +14,7 @@ from foresight.search.breadth_first import breadth_first
 from foresight.search.result import Limits, Result, Solution, checked
 
 Method = Literal["bfs", "lts", "policy"]
+MOST_WEIGHT = 100
 
 
 class Player(Protocol):
@@ -36,6 +37,7 @@ class SolveSettings:
     repeats: int = 3  # with a memory reset: times the network sees a board
     think: int = 0  # lts, memory carried: times the network sees the first board before the search begins
     mixing: float = 0.01  # lts: share of the uniform policy
+    value_weight: float = 0.0  # lts: how much a low value raises a cost; 0 is Levin's order
     cuts: bool = True  # lts: skip states expanded before with at least the same probability
     dead_squares: bool | None = None  # never push a box where it is lost; None: yes for bfs, no for lts
     sample: bool = False  # policy: draw actions, attempt after attempt, instead of one greedy attempt
@@ -64,6 +66,8 @@ class SolveSettings:
                 raise ForesightError(f"{name} is {value} seconds: expected more than 0")
         if not 0 <= self.mixing <= 1:
             raise ForesightError(f"mixing is {self.mixing}: expected a share from 0 to 1")
+        if not 0 <= self.value_weight <= MOST_WEIGHT:
+            raise ForesightError(f"value_weight is {self.value_weight}: expected 0 to {MOST_WEIGHT}")
 
 
 def solve(
@@ -138,7 +142,7 @@ def with_network(
         raise ForesightError(f"the agent plays {agent.env.name}, expected one that plays sokoban")
     env = replace(agent.env, levels=agent.env.levels[:1])  # only its painting is used
     boards = enlarge(cells, env.height, env.width)
-    tree = TreeSettings(mixing=settings.mixing, cuts=settings.cuts, think=settings.think)
+    tree = TreeSettings(settings.mixing, settings.cuts, value_weight=settings.value_weight, think=settings.think)
     if settings.method == "lts" and (settings.trees or default_trees()) == "device":
         search = DeviceSearch(
             boards, agent.net, env, tree, limits, carried=settings.memory == "carried", repeats=settings.repeats,

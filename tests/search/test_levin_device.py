@@ -27,19 +27,22 @@ def player():
 
 def on_device(player, boards: np.ndarray, carried: bool, limits: Limits = Limits(BUDGET), on_result=None, **how):
     """Results of the search on the device."""
-    tree = TreeSettings(mixing=how.pop("mixing", 0.01), cuts=how.pop("cuts", True), think=how.pop("think", 0))
+    tree = TreeSettings(**{name: how.pop(name) for name in ("mixing", "cuts", "think", "value_weight") if name in how})
     search = DeviceSearch(boards, *player, tree, limits, carried=carried, repeats=2, **how)
     return search.run(*(() if on_result is None else (on_result,)))
 
 
 @pytest.mark.parametrize("carried", [False, True])
-@pytest.mark.parametrize(("cuts", "think", "dead"), [(True, 0, False), (False, 0, True), (True, 2, True)])
-def test_trees_on_the_device_and_on_the_host_expand_the_same_nodes(player, carried, cuts, think, dead):
+@pytest.mark.parametrize(
+    ("cuts", "think", "dead", "weight"), [(True, 0, False, 0.0), (False, 0, True, 0.0), (True, 2, True, 2.0)]
+)
+def test_trees_on_the_device_and_on_the_host_expand_the_same_nodes(player, carried, cuts, think, dead, weight):
     boards = np.concatenate([solvable(11, 12), small(11, 12)])
     prior = CarriedPrior(*player, slots=4096) if carried else ResetPrior(*player, repeats=2)
-    settings = LevinSettings(TreeSettings(cuts=cuts, think=think), dead_squares=dead)
+    tree = {"cuts": cuts, "think": think, "value_weight": weight}
+    settings = LevinSettings(TreeSettings(**tree), dead_squares=dead)
     expected = levin(boards, prior, settings, Limits(BUDGET))
-    found = on_device(player, boards, carried, cuts=cuts, think=think, dead_squares=dead, batch=8)
+    found = on_device(player, boards, carried, **tree, dead_squares=dead, batch=8)
     assert {result.outcome for result in expected} >= {"solved", "exhausted" if cuts else "budget"}
     for one, other in zip(found, expected, strict=True):
         assert (one.level, one.outcome, one.expansions, one.moves) == (

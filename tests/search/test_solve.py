@@ -107,4 +107,4 @@ def test_text_that_is_no_level_is_rejected(text, message):
 
 
 def test_settings_have_the_documented_defaults():
-    assert SolveSettings() == SolveSettings("bfs", None, None, None, "pushes", "carried", 3, 0, 0.01, True, None)
+    assert SolveSettings() == SolveSettings("bfs", None, None, None, "pushes", "carried", 3, 0, 0.01, 0.0, True, None)

@@ -22,6 +22,7 @@ from foresight.search.tree import TreeSettings
 
 ROOMS = (512, 4096, 32768)  # expansions of a level, before the whole budget is given room for
 MOST_LANES = {"cpu": 64, "gpu": 1024}
+FEW_LANES = (1, 8, 64)  # where there are fewer levels
 NODE_BYTES = 80  # of a node and its children, without memories
 ROUNDS = 16  # between two looks of the host: a lane that is done idles for half of them
 TRACED = 64  # lanes whose solutions are fetched at once
@@ -73,7 +74,7 @@ class DeviceSearch:
         rooms = [room for room in ROOMS if room < min(self.budget, most)] + [min(self.budget, most)]
         for room in rooms:
             if waiting:
-                lanes = min(self.most_lanes, max(1, most // room), 1 << (len(waiting) - 1).bit_length())
+                lanes = lanes_for(len(waiting), min(self.most_lanes, max(1, most // room)))
                 waiting = self.stage(deque(waiting), lanes, room, room == rooms[-1], report)
         return [self.results[level] for level in range(len(self.cells))]
 
@@ -139,6 +140,11 @@ class DeviceSearch:
                 int(calls[lane]) + self.spent[level], self.seconds[level],
                 float(cost[lane]) if said == SOLVED else None, note,
             ), full  # fmt: skip
+
+
+def lanes_for(levels: int, most: int) -> int:
+    """How many lanes to have for so many levels: one of a few numbers, so that little is compiled."""
+    return next((few for few in FEW_LANES if levels <= few < most), most)
 
 
 def solutions(lanes: Lanes, solved: np.ndarray) -> dict[int, bytes]:

@@ -22,7 +22,7 @@ from foresight.search.tree import NOT_HELD, Node
 from foresight.types import Memory
 
 BATCH_SIZES = [1 << power for power in range(24)]  # that boards are filled up to: few, so few compilations
-MOST_BYTES = {"cpu": 4 << 30, "gpu": 40 << 30}  # of memories held on the device
+MOST_BYTES = {"cpu": 4 << 30, "gpu": 64 << 30}  # of memories held on the device
 MOST_SLOTS = 1 << 20
 
 

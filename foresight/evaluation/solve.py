@@ -86,14 +86,20 @@ def solve(
         on_progress(assigned - at_work)
         if not at_work:
             return jax.tree.map(np.asarray, record)
-        if assigned == len(queue) and at_work <= len(slots.level) // 4:
-            slots = compact(slots, count, power_of_two_above(at_work))
+        smaller = max(power_of_two_above(at_work), smallest_batch())
+        if assigned == len(queue) and smaller <= len(slots.level) // 4:
+            slots = compact(slots, count, smaller)
         slots, record = play_stretch((env, net, rules, think, key), slots, record)
 
 
 def power_of_two_above(count: int) -> int:
     """The smallest power of two that is at least `count`: few batch sizes, so few compilations."""
     return 1 << max(0, count - 1).bit_length()
+
+
+def smallest_batch() -> int:
+    """Below this a smaller batch saves no time on this device, and would have to be compiled for."""
+    return 1 if jax.default_backend() == "cpu" else 256
 
 
 def empty_record(count: int, max_steps: int) -> Record:

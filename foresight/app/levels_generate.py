@@ -37,6 +37,7 @@ class Generate:
     solutions: Annotated[str | None, arg(metavar="FILE")] = None  # a text to write, with solutions (LURD)
     difficulty: Literal["unfiltered", "medium", "hard"] = "unfiltered"  # medium, hard: not solved by agents
     medium_agent: str | None = None  # who must not solve medium levels; its memory is reset at every step
+    medium_looks: int = 1  # times the medium agent sees each picture
     hard_agent: str | None = None  # who must not solve hard levels, besides
     json: Json = False  # print one JSON document
 
@@ -44,7 +45,7 @@ class Generate:
         """Generate, write and report."""
         boxes, destination = self.box_range(), destination_of(self.destination)
         self.check_agents()
-        for option in ("count", "size", "workers"):
+        for option in ("count", "size", "workers", "medium_looks"):
             check_count(option, getattr(self, option))
         check_destination(destination)
         if self.solutions is not None and kind_of_path(self.solutions, "write") != "nothing":
@@ -93,9 +94,9 @@ class Generate:
         if boxes[0] != boxes[1]:
             raise ForesightError(f"--boxes {self.boxes}: expected one number for --difficulty {self.difficulty}")
         if self.difficulty == "medium":
-            filters = medium(self.medium_agent, self.seed)
+            filters = medium(self.medium_agent, self.seed, self.medium_looks)
         else:
-            filters = hard(self.medium_agent, self.hard_agent, self.seed)
+            filters = hard(self.medium_agent, self.hard_agent, self.seed, self.medium_looks)
         recipe = Recipe(filters, self.seed, boxes[0], self.size, workers=self.workers)
         begun, first = time.monotonic(), []
         with counting_bar(f"{self.difficulty} levels", self.count) as show:

@@ -36,6 +36,7 @@ class FilterSettings:
     keep: Literal["solved", "unsolved"] = "unsolved"
     attempts: int = 10
     reset_memory: bool = False  # the network's memory starts afresh at every step
+    looks: int = 1  # times the network sees each picture, where its memory is reset
     max_steps: int = 120  # steps of an attempt
     seed: int = 0  # of the draws
     batch: int | None = None  # levels side by side; None for what suits the device
@@ -43,7 +44,8 @@ class FilterSettings:
     @property
     def words(self) -> str:
         """How the levels were chosen, for the set's source."""
-        memory = ", memory reset at every step" if self.reset_memory else ""
+        looks = f" and {self.looks} looks" if self.looks > 1 else ""
+        memory = f", memory reset at every step{looks}" if self.reset_memory else ""
         tried = f"{self.attempts} attempts of {self.max_steps} steps drawn by seed {self.seed}{memory}"
         return f"{self.keep} by {Path(self.agent).stem} in {tried}"
 
@@ -95,7 +97,7 @@ def attempts_of(levels: LevelSet, settings: FilterSettings) -> Callable[[np.ndar
 
 def try_some(agent: Agent, settings: FilterSettings, numbers: np.ndarray, only: np.ndarray | None = None) -> np.ndarray:
     """Whether an agent solves levels, by their numbers [n], in any attempt: bool [n]; tries `only` some places."""
-    net = Forgetful(agent.net) if settings.reset_memory else agent.net
+    net = Forgetful(agent.net, settings.looks) if settings.reset_memory else agent.net
     play = PlaySettings(settings.max_steps, think=0, greedy=False)
     batch = settings.batch or BATCH.get(jax.default_backend(), 1024)
     solved, left = np.zeros(len(numbers), bool), np.arange(len(numbers)) if only is None else only

@@ -29,7 +29,7 @@ units: .venv/core
 extras: .venv/every-extra
 	$(BIN)/python -m pytest -m "extra and not soak"
 
-soak: .venv/every-extra
+soak: .venv/every-extra .venv/fuzz
 	$(BIN)/python -m pytest -m soak
 
 docs: .venv/docs
@@ -42,6 +42,10 @@ docs: .venv/docs
 
 .venv/docs: .venv/core
 	@$(call install,dev generate plots docs)
+	@touch $@
+
+.venv/fuzz: .venv/core
+	@$(call install,dev generate plots fuzz)
 	@touch $@
 
 .venv/every-extra: .venv/core

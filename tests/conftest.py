@@ -6,7 +6,9 @@ import signal
 import threading
 from pathlib import Path
 
-os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")  # before jax starts
+from tests.compiling import QUICKLY
+
+os.environ.setdefault("XLA_FLAGS", QUICKLY)  # before jax starts
 os.environ["FORESIGHT_COMPILATION_CACHE"] = "off"  # tests leave nothing in the user's cache folder
 
 # Programs that several tests or processes compile, or that a run before this one has compiled, are compiled once.
@@ -16,6 +18,8 @@ os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "0")
 
 import jax
 import pytest
+
+from foresight.app import activity
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
     signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in background jobs
@@ -37,3 +41,9 @@ def new_key():
     """A function that gives a new PRNG key at each call, the same ones in every run."""
     counter = itertools.count()
     return lambda: jax.random.fold_in(jax.random.key(0), next(counter))
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch):
+    """Commands that a test calls say nothing of how long they take, since a busy machine takes longer."""
+    monkeypatch.setattr(activity, "PAUSE", 1e6)

@@ -18,6 +18,23 @@ class Curve(NamedTuple):
     steps: np.ndarray  # [R], rising
     values: np.ndarray  # [R]
 
+    @classmethod
+    def of(cls, points: Mapping[float, float]) -> "Curve":
+        """The curve through values by their steps."""
+        steps = np.array(sorted(points), float)
+        return cls(steps, np.array([points[each] for each in steps]))
+
+    def until(self, most_steps: float) -> "Curve":
+        """The part up to so many steps."""
+        return Curve(self.steps[self.steps <= most_steps], self.values[self.steps <= most_steps])
+
+
+class Reference(NamedTuple):
+    """A curve of somebody else's."""
+
+    label: str  # the network, and whose it is
+    curve: Curve
+
 
 class Band(NamedTuple):
     """The mean over seeds and its 95 % interval; the interval of one seed is not known, NaN."""

@@ -1,14 +1,19 @@
 """Records into figures; the one place that needs matplotlib."""
 
 import io
+from collections.abc import Sequence
+from itertools import cycle
 from pathlib import Path
 
 import numpy as np
 
-from foresight.analysis.curves import Band
+from foresight.analysis.curves import Band, Reference
+from foresight.analysis.inside import Panel
 from foresight.errors import ForesightError, MissingExtra
 from foresight.levels.generator.resemblance import Measures
 from foresight.storage.files import write_whole
+
+FARTHEST = 2.6  # times as many steps: points farther apart are not joined
 
 
 def new_figure(columns: int, width: float, height: float, rows: int = 1):
@@ -56,8 +61,13 @@ def plot_level_statistics(sets: dict[str, Measures], path: Path) -> None:
     write_figure(figure, path, dpi=110)
 
 
-def plot_learning_curves(curves: dict[str, Band], field: str, path: Path, test: str | None = None) -> None:
-    """Draw the mean of each group over environment steps, with its interval shaded, and write the picture."""
+def plot_learning_curves(
+    curves: dict[str, Band], field: str, path: Path, test: str | None = None, beside: Sequence[Reference] = ()
+) -> None:
+    """Draw the mean of each group over environment steps, with its interval shaded, and write the picture.
+
+    Curves of others lie `beside` them: a mark at each point that is known, dashes where points are close enough.
+    """
     figure, axis = new_figure(columns=1, width=6.4, height=4)
     is_share = field in ("solved", "test_solved")
     scale = 100 if is_share else 1
@@ -68,6 +78,9 @@ def plot_learning_curves(curves: dict[str, Band], field: str, path: Path, test: 
             axis.fill_between(
                 group.steps, scale * group.low, scale * group.high, color=line.get_color(), alpha=0.2, linewidth=0
             )
+    for (label, (steps, values)), mark in zip(beside, cycle("xs^ovD"), strict=False):
+        line = "--" if (steps[1:] <= FARTHEST * steps[:-1]).all() else ""
+        axis.plot(steps, scale * values, mark + line, color="0.45", markersize=5, linewidth=0.8, label=label)
     axis.set_xlabel("environment steps")
     axis.xaxis.set_major_formatter(lambda steps, _: f"{steps / 1e6:g}M" if steps >= 1e6 else f"{steps:g}")
     what = "solved, %" if is_share else field.removeprefix("test_").replace("_", " ")
@@ -76,7 +89,7 @@ def plot_learning_curves(curves: dict[str, Band], field: str, path: Path, test: 
     if is_share:
         axis.set_ylim(0, 100)
     axis.grid(alpha=0.3)
-    axis.legend(frameon=False)
+    axis.legend(frameon=False, fontsize=7 if beside else None)
     axis.spines[["top", "right"]].set_visible(False)
     write_figure(figure, path, dpi=150)
 
@@ -91,5 +104,24 @@ def plot_solved(curves: dict[str, dict[str, tuple[np.ndarray, np.ndarray]]], pat
         axis.set_xlabel(quantity)
         axis.set_ylabel("levels solved, %")
         axis.legend(frameon=False, fontsize=8)
+        axis.spines[["top", "right"]].set_visible(False)
+    write_figure(figure, path, dpi=110)
+
+
+def plot_panels(panels: Sequence[Panel], path: Path) -> None:
+    """Draw panels of lines with shaded intervals side by side, and write the picture."""
+    figure, axes = new_figure(columns=len(panels), width=5.2 * len(panels), height=3.8)
+    for axis, panel in zip(np.atleast_1d(axes), panels, strict=True):
+        for label, line in panel.lines.items():
+            axis.plot(line.x, line.y, line.style, color=f"C{line.colour}", marker=".", label=label)
+            axis.fill_between(line.x, line.low, line.high, color=f"C{line.colour}", alpha=0.15, linewidth=0)
+        axis.set_title(panel.title, fontsize=10)
+        axis.set_xlabel(panel.x_label)
+        axis.set_ylabel(panel.y_label)
+        if panel.y_label.endswith("%"):
+            axis.set_ylim(0, 102)
+        if panel.x_label == "layer":
+            axis.set_xticks(sorted({x for line in panel.lines.values() for x in line.x}))
+        axis.legend(frameon=False, fontsize=7)
         axis.spines[["top", "right"]].set_visible(False)
     write_figure(figure, path, dpi=110)

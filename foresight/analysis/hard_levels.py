@@ -27,7 +27,7 @@ from foresight.storage.files import check_writable
 class Choice:
     """Which levels are looked at, and what makes one hard."""
 
-    count: int = 7_250  # generated
+    count: int = 16_000  # generated
     seed: int = 19
     boxes: int = 4
     size: int = 10

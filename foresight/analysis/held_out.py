@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import numpy as np
-
 from foresight.analysis.curves import Curve
 from foresight.errors import ForesightError
 from foresight.runs.evaluations import Entry
@@ -56,6 +54,5 @@ def evaluation_curves(entries: Sequence[Entry], field: str, test: Benchmark | No
     curves = []
     for seed in sorted({entry["seed"] for entry in chosen}):
         points = {entry["trained_steps"]: unit * entry[key] for entry in chosen if entry["seed"] == seed}
-        steps = np.array(sorted(points), float)
-        curves.append(Curve(steps, np.array([points[int(each)] for each in steps])))
+        curves.append(Curve.of(points))
     return curves

@@ -143,7 +143,7 @@ class Fetch:
         """Download unless it is there."""
         from foresight.runs.exchange import MANIFEST, fetch_agent
 
-        with counting_bar("bytes") as show:
+        with counting_bar("bytes", first="asking for the agent") as show:
             path = fetch_agent(self.name, self.manifest or MANIFEST, show)
         report([str(path)], self.json)
 

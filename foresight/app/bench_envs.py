@@ -6,10 +6,10 @@ from dataclasses import asdict, dataclass
 
 import jax
 from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from foresight.app.parse import parse_options
+from foresight.app.progress import counting_bar
 from foresight.bench.envs import WORK, Measurement, measure_all
 from foresight.bench.programs import device, measured_on
 
@@ -34,13 +34,10 @@ def main(arguments: list[str]) -> None:
     """Measure and print."""
     options = parse_options(BenchEnvs, arguments, "foresight bench envs")
     rows = []
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    console = Console(stderr=True)
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task("measuring", total=None)
+    with counting_bar("measurements") as show:
         for row in measure_all(options.domains, options.batches, options.levels, options.seconds):
             rows.append(row)
-            progress.update(task, description=f"measured {row.implementation} {row.domain} {row.work} x{row.batch}")
+            show(len(rows))
     if options.json:
         print(json.dumps(measured_on() | {"rows": [asdict(row) for row in rows]}, indent=1))
     else:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from foresight import __version__
+from foresight.app.activity import narrated
 from foresight.app.checks import check_words
 from foresight.app.flags import with_flags
 from foresight.errors import ForesightError, is_out_of_memory, unknown
@@ -145,9 +146,10 @@ def run(arguments: list[str]) -> int | None:
     if command not in COMMANDS:
         raise unknown("command", command, COMMANDS)
     check_words(rest)
-    if command in COMPUTING:
-        prepare()
-    return importlib.import_module(f"foresight.app.{command}").main(rest)
+    with narrated(f"foresight {command}"):
+        if command in COMPUTING:
+            prepare()
+        return importlib.import_module(f"foresight.app.{command}").main(rest)
 
 
 def prepare() -> None:

@@ -10,6 +10,7 @@ from tyro.conf import Positional, arg
 
 from foresight.app.checks import check_count
 from foresight.app.parse import parse_options
+from foresight.errors import ForesightError
 
 if TYPE_CHECKING:
     from foresight.runs.agents import Agent
@@ -20,8 +21,16 @@ ticks: how well the plan can be read at each tick while the agent thinks
 routes: whether agent and box take a long way that is written into the state (sokoban, 10x10)
 pacing: early cycles with and without thinking
 channels: what single channels follow, and what is solved without them
+training: how well the plan can be read after more and more training steps; MODEL is a run folder that keeps its
+checkpoints (`foresight train --checkpoint-at`), or a folder of agents' files
 
-example: foresight insight drc33-100m ticks --levels builtin/test --limit 100"""
+examples:
+  foresight insight drc33-100m ticks --levels builtin/test --limit 100
+  foresight insight runs/mine training --levels builtin/train --limit 400 --figure training.png
+  foresight insight drc33-100m routes --rows routes.jsonl --figure routes.png"""
+
+
+DRAWN = ("ticks", "routes", "training")  # the parts that there is a figure of
 
 
 @dataclass(frozen=True)
@@ -30,41 +39,95 @@ class InsightOptions:
 
     model: Annotated[str, Positional, arg(metavar="MODEL")]
     """whose weights"""
-    part: Annotated[Literal["ticks", "routes", "pacing", "channels"], Positional]
+    part: Annotated[Literal["ticks", "routes", "pacing", "channels", "training"], Positional]
     """what to measure"""
     levels: str | None = None
     """the set of levels to play (sokoban); without it the agent's usual ones"""
     limit: int = 100
-    """levels to play; for routes, of the 25 of each kind"""
+    """levels to play; for routes, of each kind before they are turned; for training, a quarter is scored on"""
     think: int = 6
-    """thinking steps, of ticks and pacing"""
+    """thinking steps, of ticks, pacing and training"""
     strengths: tuple[float, ...] = (1.0, 2.0, 4.0)
     """by what the probes' vectors are multiplied, of routes"""
+    mover: Literal["agent", "box", "both"] = "both"
+    """whose ways, of routes"""
+    layers: tuple[int, ...] = ()
+    """layers to change, from 1, of routes; all where none is named"""
     turns: int = 8
     """symmetries of each level, of routes"""
+    draws: int = 1
+    """random vectors for each level, to compare with, of routes"""
     max_steps: int = 120
     """steps after which an episode is cut"""
     batch: int = 64
     """levels played side by side"""
     probes: Path | None = None
     """the file of probes that `foresight probe --out` wrote; a shipped agent has its own"""
+    figure: Path | None = None
+    """draw the rows into this file (.png, .svg or .pdf), of ticks, routes and training"""
+    rows: Path | None = None
+    """draw these rows, printed before, and measure nothing"""
 
     def __post_init__(self) -> None:
+        if self.figure is not None and self.part not in DRAWN:
+            raise ForesightError(f"--figure: there is none of {self.part}; there are of: {', '.join(DRAWN)}")
+        if self.rows is not None and self.figure is None:
+            raise ForesightError("--rows are to be drawn: name a picture too (--figure)")
+        check_count("draws", self.draws, least=0)
         for name in ("limit", "think", "turns", "max_steps", "batch"):
             check_count(name, getattr(self, name))
 
 
 def main(arguments: list[str]) -> None:
-    """Measure and print."""
+    """Measure, print and draw."""
     options = parse_options(InsightOptions, arguments, "foresight insight", EXAMPLE)
-    from foresight.runs.agents import load_agents
+    rows = []
+    for row in read_rows(options.rows) if options.rows else measured(options):
+        rows.append(row)
+        if not options.rows:
+            print(json.dumps(row), flush=True)
+    if options.figure:
+        from foresight.analysis.figures import plot_panels
+        from foresight.analysis.inside import panels_of
 
-    for row in rows_of(load_agents(options.model, options.levels)[0], options):
-        print(json.dumps(row), flush=True)
+        plot_panels(panels_of(options.part, rows), options.figure)
+
+
+def read_rows(path: Path) -> list[dict[str, Any]]:
+    """Rows that were printed before, one a line."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+        rows = [json.loads(line) for line in lines if line.strip()]
+    except (OSError, ValueError) as error:
+        raise ForesightError(f"--rows {path} cannot be read: {error}") from error
+    if not all(isinstance(row, dict) for row in rows):
+        raise ForesightError(f"--rows {path}: expected a JSON object on every line, as this command prints")
+    return rows
+
+
+def measured(options: InsightOptions) -> Iterator[dict[str, Any]]:
+    """The rows of the chosen part, as they are measured."""
+    from foresight.runs.agents import load_agents, load_series
+
+    if options.part == "training":
+        return training(load_series(options.model, options.levels), options)
+    return rows_of(load_agents(options.model, options.levels)[0], options)
+
+
+def training(series: "Iterator[Agent]", options: InsightOptions) -> Iterator[dict[str, Any]]:
+    """The rows of training: three quarters of the levels are fitted to, the rest is scored on."""
+    import numpy as np
+
+    from foresight.insight import report
+
+    cut = max(1, options.limit * 3 // 4)
+    levels = np.arange(cut), np.arange(cut, max(options.limit, cut + 1))
+    pairs = ((agent.steps, agent) for agent in series)
+    return report.training_rows(pairs, *levels, options.think, options.batch, options.max_steps)
 
 
 def rows_of(agent: "Agent", options: InsightOptions) -> Iterator[dict[str, Any]]:
-    """The rows of the chosen part, as they are measured."""
+    """The rows of one agent."""
     import numpy as np
 
     from foresight.insight import report
@@ -78,5 +141,8 @@ def rows_of(agent: "Agent", options: InsightOptions) -> Iterator[dict[str, Any]]
     probes = probes_for(agent.source, options.probes)
     if options.part == "ticks":
         return report.tick_rows(agent, probes, levels, options.think, options.batch, options.max_steps)
-    ways = report.route_levels(min(options.limit, 25), min(options.turns, 8))
-    return report.route_rows(agent, probes, ways, options.strengths, options.batch)
+    if options.layers:
+        probes = [probe for probe in probes if probe.layer + 1 in options.layers]
+    ways = report.route_levels(options.limit, min(options.turns, 8))
+    ways = {mover: levels for mover, levels in ways.items() if options.mover in (mover, "both")}
+    return report.route_rows(agent, probes, ways, options.strengths, options.draws, options.batch)

@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Literal
 from tyro.conf import arg
 
 from foresight.app.checks import check_count
-from foresight.app.levels_make import Destination, check_destination, destination_of, progress_bar, write_one
+from foresight.app.levels_make import Destination, adding_up, check_destination, destination_of, write_one
 from foresight.app.levels_report import Json
 from foresight.app.progress import counting_bar
 from foresight.errors import ForesightError, printable
@@ -57,15 +57,8 @@ class Generate:
         if self.difficulty != "unfiltered":
             self.sample(boxes, destination)
             return
-        with progress_bar("levels", self.count) as bar:
-            made = generate(
-                self.count,
-                boxes,
-                self.size,
-                self.seed,
-                workers=self.workers,
-                progress=lambda levels: bar.advance(bar.task_ids[0], levels),
-            )
+        with counting_bar("levels", self.count) as show:
+            made = generate(self.count, boxes, self.size, self.seed, workers=self.workers, progress=adding_up(show))
         if self.solutions is not None:
             write_whole(Path(self.solutions), format_solutions(made.levels, made.solutions).encode())
         write_one(replace(made.levels, name=destination.stem), destination, self.json)
@@ -104,7 +97,8 @@ class Generate:
             def on_progress(progress: Progress) -> None:
                 first.append(progress.tried)
                 rate = (progress.tried - first[0]) / max(time.monotonic() - begun, 1e-9)
-                show(progress.kept, f"{progress.tried:,} tried, {rate:,.0f} a second" if progress.tried else "")
+                more = f"{progress.tried:,} tried, {rate:,.0f} a second" if progress.tried else ""
+                show(progress.kept, more=more)
 
             levels, tried = sample_levels(recipe, self.count, destination, on_progress)
         write_one(levels, destination, self.json, {"tried": tried})

@@ -1,17 +1,15 @@
 """The commands of `foresight levels` that write packed sets."""
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from tyro.conf import FlagCreatePairsOff, Positional, arg
 
 from foresight.app.levels_report import Json, line_of, name_of, print_json, report_faults, summary_of
+from foresight.app.progress import counting_bar
 from foresight.errors import ForesightError, printable
 from foresight.levels import LevelSet, open_set, read_set, write_set
 from foresight.levels.acquire.archives import kind_of
@@ -27,14 +25,15 @@ Set = Annotated[str, Positional, arg(metavar="SRC")]
 Destination = Annotated[str, Positional, arg(metavar="DST")]
 
 
-@contextmanager
-def progress_bar(what: str, total: int | None = None) -> Iterator[Progress]:
-    """A bar on stderr, on a terminal only, that is gone when the work is done."""
-    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-    console = Console(stderr=True)
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        bar.add_task(what, total=total)
-        yield bar
+def adding_up(show: Callable[[int], None]) -> Callable[[int], None]:
+    """What shows a total, given what was added to it."""
+    total = [0]
+
+    def add(more: int) -> None:
+        total[0] += more
+        show(total[0])
+
+    return add
 
 
 def report(written: dict[Path, LevelSet], as_json: bool, more: dict[str, Any] | None = None) -> None:
@@ -92,12 +91,9 @@ class Import:
     def run(self) -> None:
         """Import and report."""
         destination_of(self.destination)
-        with progress_bar("levels") as bar:
+        with counting_bar("levels", first="reading") as show:
             content = read_source(
-                self.source,
-                skip_bad=self.skip_bad,
-                set_per_file=self.set_per_file,
-                progress=lambda levels: bar.advance(bar.task_ids[0], levels),
+                self.source, skip_bad=self.skip_bad, set_per_file=self.set_per_file, progress=adding_up(show)
             )
         written = self.placed(content)
         for path in written:
@@ -188,8 +184,6 @@ class Fetch:
 
     def run(self) -> None:
         """Download unless the sets are there, and report."""
-        with progress_bar("bytes") as bar:
-            files = fetch(
-                self.url, progress=lambda done, total: bar.update(bar.task_ids[0], completed=done, total=total)
-            )
+        with counting_bar("bytes", first="asking for levels") as show:
+            files = fetch(self.url, progress=show)
         report({path: read_set(path) for path in files.values()}, self.json)

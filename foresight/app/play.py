@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from tyro.conf import Positional
 
+from foresight.app.activity import shown_otherwise
 from foresight.app.parse import parse_options
 from foresight.app.terminal import Abilities, Terminal, abilities_of, check_terminal, format_board
 from foresight.envs import facts, make
@@ -50,7 +51,7 @@ def main(arguments: list[str]) -> int | None:
 
     print("one moment ...", file=sys.stderr)  # the rules are being compiled
     session = Session(make(chosen.domain, **settings), chosen.index, chosen.seed)
-    with Terminal() as terminal:
+    with shown_otherwise(), Terminal() as terminal:
         play(session, terminal, abilities_of(os.environ, sys.stdout.encoding))
     return 0
 

@@ -12,7 +12,11 @@ from foresight.app.parse import parse_options
 from foresight.errors import ForesightError
 
 if TYPE_CHECKING:
-    from foresight.analysis.curves import Band
+    from foresight.analysis.curves import Band, Reference
+    from foresight.analysis.held_out import Benchmark
+    from foresight.analysis.pooling import Labelled
+
+ROOM = 1.05  # how much farther than ours others' curves are drawn
 
 EXAMPLES = """Draw learning curves: the mean over seeds, its 95 % interval shaded.
 
@@ -22,6 +26,7 @@ without labels, runs are pooled whose settings differ in the seeds alone. Where 
 
 examples:
   foresight plot runs/drc-0 runs/drc-1 runs/drc-2 --out drc.png
+  foresight plot runs/drc --published           # with the paper's curve and the best reimplementation's
   foresight plot DRC=runs/drc ConvNet=runs/cnn --field score --json"""
 
 
@@ -39,6 +44,9 @@ class Plot:
     window: float | None = None
     """steps to smooth over: of training play the paper's 5 million, or a twentieth of the shortest run where that is
     less; of evaluations 0"""
+    published: FlagCreatePairsOff[bool] = False
+    """beside evaluations on Boxoban's levels draw what is published of the same networks: the paper's curves and those
+    of AlignmentResearch's reimplementation"""
     json: FlagCreatePairsOff[bool] = False
     """print one JSON document with the curves"""
 
@@ -66,17 +74,32 @@ def main(arguments: list[str]) -> None:
     usual = 0.0 if test else default_window(every_curve)  # an evaluation is a mean over many levels already
     window = usual if options.window is None else options.window
     drawn = bands(groups, window)
-    plot_learning_curves(drawn, field, options.out, str(test) if test else None)
+    if options.published and field != "test_solved":
+        raise ForesightError("--published: expected runs with evaluations on held-out levels (train --eval-levels)")
+    beside = references(runs, test, drawn) if options.published else []
+    plot_learning_curves(drawn, field, options.out, str(test) if test else None, beside)
     if options.json:
         curves = [as_json(label, group) for label, group in drawn.items()]
         about = {"field": field, "test": test and test._asdict(), "window": window, "file": str(options.out)}
-        print(json.dumps(about | {"curves": curves}))
+        others = [{"label": label, "steps": at.tolist(), "mean": means.tolist()} for label, (at, means) in beside]
+        print(json.dumps(about | {"curves": curves} | ({"published": others} if options.published else {})))
         return
     for label, group in drawn.items():
         print(f"{label:<24} {format_end(group, field)}")
+    for label, (steps, values) in beside:
+        print(f"{label}: {', '.join(f'{100 * v:.1f} % at {s:.0e}' for s, v in zip(steps, values, strict=True))}")
     played = f" of {test}" if test else ""
     smoothed = f", smoothed over {window:,.0f} steps," if window else ""
     print(f"{field}{played}{smoothed} is drawn in {options.out}")
+
+
+def references(runs: "list[Labelled]", test: "Benchmark", drawn: "dict[str, Band]") -> "list[Reference]":
+    """What is published of the runs' networks on the levels of their test, as far as ours go."""
+    from foresight.paper.published import published
+    from foresight.runs.config import RunConfig, from_json
+
+    nets = [from_json(RunConfig, each.run.config, f"{each.run.folder}: config").net.label for each in runs]
+    return published(nets, test.levels, ROOM * max(band.steps[-1] for band in drawn.values()))
 
 
 def format_end(group: "Band", field: str) -> str:

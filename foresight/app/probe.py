@@ -1,6 +1,7 @@
 """`foresight probe`: how well an agent's plan can be read off its state."""
 
 import json
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -58,51 +59,65 @@ class ProbeOptions:
     """print one JSON document: a list with a row for each concept, kernel and layer"""
     out: Path | None = None
     """write the probes to this file (.safetensors), for `foresight watch --plan`"""
+    figure: Path | None = None
+    """draw the scores by layer into this file (.png, .svg or .pdf)"""
 
     def __post_init__(self) -> None:
         for name in ("train", "test", "epochs", "max_steps", "batch"):
             check_count(name, getattr(self, name))
         for name in ("think", "seed"):
             check_count(name, getattr(self, name), least=0)
+        words = self.kernels.split(",")
+        if not all(word.strip().isdecimal() and int(word) % 2 for word in words):
+            raise ForesightError(f"--kernels {self.kernels}: expected odd numbers such as 1 or 1,3")
 
     @property
     def sides(self) -> list[int]:
         """The kernels to try."""
-        words = self.kernels.split(",")
-        if not all(word.strip().isdecimal() and int(word) % 2 for word in words):
-            raise ForesightError(f"--kernels {self.kernels}: expected odd numbers such as 1 or 1,3")
-        return [int(word) for word in words]
+        return [int(word) for word in self.kernels.split(",")]
 
 
 def main(arguments: list[str]) -> None:
     """Play, fit, score and report."""
     options = parse_options(ProbeOptions, arguments, "foresight probe", EXAMPLE)
-    sides = options.sides
-    from foresight.insight.labels import concepts_of
-    from foresight.insight.probes import FitSettings
-    from foresight.insight.study import state_of, study
+    from foresight.insight.labels import check_domain
     from foresight.runs.agents import load_agents
 
     agent = load_agents(options.model, options.levels)[0]
     other = load_agents(options.model, options.test_levels)[0] if options.test_levels else None
     if agent.config.is_on_host:
         raise ForesightError(f"{options.model} plays {agent.config.domain}, whose levels cannot be told apart")
-    concepts = concepts_of(agent.env.name)
+    check_domain(agent.env.name)
+    began = time.monotonic()
     training = played(agent, 0, options.train, options, "to fit to")
     testing = played(other or agent, 0 if other else options.train, options.test, options, "to score on")
     if options.random:
         training, testing = (seen_by_random(agent, episodes, options) for episodes in (training, testing))
-    settings = FitSettings(epochs=options.epochs, seed=options.seed)
-    with counting_bar("probes", len(sides) * len(concepts) * training[0].activations[state_of(agent)].shape[2]) as show:
-        results = study(
-            agent.env.name, state_of(agent), training, testing, kernels=sides, settings=settings, on_progress=show
-        )
-    about = describe(agent, other, options)
+    began_fitting = time.monotonic()
+    results = fitted(agent, training, testing, options)
+    spent = {"play_seconds": began_fitting - began, "fit_seconds": time.monotonic() - began_fitting}
+    about = describe(agent, other, options) | {name: round(seconds, 1) for name, seconds in spent.items()}
+    about["test_solved"] = sum(episode.solved for episode in testing)
     report(results, about, options)
+    if options.figure:
+        from foresight.analysis.figures import plot_panels
+        from foresight.analysis.inside import panels_of
+
+        plot_panels(panels_of("layers", [result.as_json() for result in results]), options.figure)
     if options.out:
         from foresight.runs.probe_files import write_probes
 
         write_probes(options.out, [result.probe for result in results], about)
+
+
+def fitted(agent: "Agent", training: list[Any], testing: list[Any], options: ProbeOptions) -> list["Result"]:
+    """Probes for every concept, kernel and layer with their scores."""
+    from foresight.insight.probes import FitSettings
+    from foresight.insight.study import probe_count, state_of, study
+
+    of, settings = state_of(agent), FitSettings(epochs=options.epochs, seed=options.seed)
+    with counting_bar("probes", probe_count(agent, options.sides)) as show:
+        return study(agent.env.name, of, training, testing, kernels=options.sides, settings=settings, on_progress=show)
 
 
 def seen_by_random(agent: "Agent", episodes: list[Any], options: ProbeOptions) -> list[Any]:

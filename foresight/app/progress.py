@@ -1,57 +1,63 @@
 """Live bars on stderr: how a training run gets on, and plain counting."""
 
-import math
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from foresight.app.activity import Heartbeat, pause
+from foresight.app.activity import doing, shown_otherwise
 
-Say = Callable[[str], None]
+Show = Callable[..., None]  # takes a count; the total where that is known only then; what `more` there is to say
 
+NEWS = 2.0  # seconds for which a record is news
 WINDOW = 20  # calls over which the speed is measured
 
 
 @contextmanager
-def counting_bar(what: str, total: int | None = None) -> Iterator[Callable[..., None]]:
+def counting_bar(what: str, total: int | None = None, first: str = "compiling") -> Iterator[Show]:
     """A function that moves a bar to a count, gone when the work is done; elsewhere than on a terminal, lines.
 
-    Until the first count above 0 it says that programs are being compiled, unless more is said than the count.
+    Until the first count above 0 it says what is done `first`. The total may be given with a count too.
     """
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     console = Console(stderr=True)
     if not console.is_terminal:
-        with counting_lines(what, total) as show:
+        with counting_lines(what, total, first) as show:
             yield show
         return
-    with Progress(
-        *columns, TimeElapsedColumn(), TimeRemainingColumn(), console=console, transient=True
-    ) as bar:  # fmt: skip
-        task = bar.add_task(f"{what}: compiling", total=total)
+    with (
+        shown_otherwise(),
+        Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=console, transient=True) as bar,
+    ):
+        task = bar.add_task(f"{what}: {first}", total=total)
 
-        def show(count: int, more: str = "") -> None:
-            known = f"{what}, {more}" if more else what if count else f"{what}: compiling"
-            bar.update(task, completed=count, description=known)
+        def show(count: int, total: int | None = None, more: str = "") -> None:
+            known = f"{what}, {more}" if more else what if count else f"{what}: {first}"
+            bar.update(task, completed=count, total=total, description=known)
 
         yield show
 
 
 @contextmanager
-def counting_lines(what: str, total: int | None) -> Iterator[Callable[..., None]]:
-    """A function that takes note of a count, which a line reports now and then."""
-    of_all = f" of {total:,}" if total is not None else ""
-    with Heartbeat(f"{what}: compiling") as heartbeat:
+def counting_lines(what: str, total: int | None, first: str) -> Iterator[Show]:
+    """A function that takes note of a count, which lines report."""
+    begun, counted = time.monotonic(), {"count": 0, "total": total, "more": ""}
 
-        def show(count: int, more: str = "") -> None:
-            if count or more:
-                heartbeat.what = f"{what}: {count:,}{of_all}" + (f", {more}" if more else "")
+    def line(now: float) -> str:
+        of_all = f" of {counted['total']:,}" if counted["total"] is not None else ""
+        more = f", {counted['more']}" if counted["more"] else ""
+        done = f"{counted['count']:,}{of_all}{more}" if counted["count"] or more else first
+        return f"{what}: {done} ... {now - begun:.0f} s"
 
+    def show(count: int, total: int | None = None, more: str = "") -> None:
+        counted.update(count=count, total=counted["total"] if total is None else total, more=more)
+
+    with doing(line):
         yield show
 
 
@@ -99,38 +105,33 @@ def format_record(record: dict[str, Any], pace: float | None, total_steps: int, 
 
 
 class TrainingProgress:
-    """Shows the records of a run as they come: a live bar on a terminal, a line now and then elsewhere."""
+    """Shows the records of a run as they come: a live bar on a terminal, elsewhere the newest one in a line."""
 
-    def __init__(self, title: str, total_steps: int, seeds: int, say: Say, quiet: bool = False):
-        self.total_steps, self.seeds, self.say, self.quiet = total_steps, seeds, say, quiet
-        self.pace, self.begun, self.said = Pace(), time.monotonic(), -math.inf
+    def __init__(self, title: str, total_steps: int, seeds: int, quiet: bool = False):
+        self.title, self.total_steps, self.seeds = title, total_steps, seeds
+        self.pace, self.seen, self.status = Pace(), time.monotonic(), f"{title}: compiling and first steps"
         console = Console(stderr=True)
-        self.live = console.is_terminal and not quiet
+        self.live, self.quiet = console.is_terminal and not quiet, quiet
         # The bar has the room that is left: on 80 columns none, and the numbers are all there.
         columns = (TextColumn("{task.description}"), BarColumn(bar_width=None), TextColumn("{task.fields[reported]}"))
         self.bar = Progress(*columns, console=console, expand=True, disable=not self.live)
-        self.task = self.bar.add_task(title, total=total_steps, reported="compiling")
-        self.heartbeat = Heartbeat(f"{title}: compiling", say)  # until the first record
+        self.task = self.bar.add_task(title, total=total_steps, reported="compiling and first steps")
 
-    def __enter__(self) -> "TrainingProgress":
-        self.bar.start()
-        if not (self.live or self.quiet):
-            self.heartbeat.start()
-        return self
+    @contextmanager
+    def shown(self) -> Iterator[Self]:
+        """Show it meanwhile."""
+        with doing(None if self.live or self.quiet else self.line), self.bar:
+            yield self
 
-    def __exit__(self, *error: object) -> None:
-        self.bar.stop()
-        self.heartbeat.stop()
+    def line(self, now: float) -> str:
+        """How far the run is, and since when, where that is a while ago: it compiles, evaluates or saves."""
+        age = now - self.seen
+        return self.status if age < NEWS else f"{self.status} ... {age:.0f} s"
 
     def show(self, record: dict[str, Any], now: float | None = None) -> None:
         """Show the newest record."""
-        now = time.monotonic() if now is None else now
-        self.pace.note(now, record["steps"])
+        self.seen = time.monotonic() if now is None else now
+        self.pace.note(self.seen, record["steps"])
         reported = format_record(record, self.pace.steps_per_second, self.total_steps, self.seeds)
+        self.status = f"{record['steps']:,} of {self.total_steps:,} steps  {reported}"
         self.bar.update(self.task, completed=record["steps"], reported=reported)
-        if self.live or self.quiet:
-            return
-        self.heartbeat.stop()
-        if now - self.said >= pause(now - self.begun):
-            self.said = now
-            self.say(f"{record['steps']:,} of {self.total_steps:,} steps  {reported}")

@@ -1,16 +1,18 @@
 """`foresight serve`: a page to watch an agent think, on this machine."""
 
 import importlib.util
+import re
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 from tyro.conf import Positional, arg
 
-from foresight.app.activity import say, working
+from foresight.app.activity import say, shown_otherwise, working
 from foresight.app.checks import check_count
 from foresight.app.parse import parse_options
-from foresight.errors import MissingExtra
+from foresight.errors import ForesightError, MissingExtra, printable
 
 EXAMPLE = """A page to watch agents think, play their levels and change their minds; open the address it prints.
 
@@ -20,6 +22,9 @@ examples:
   foresight serve
   foresight serve runs/mine --port 9000
   foresight serve --export talk"""
+
+
+HOST_NAME = re.compile(r"[A-Za-z0-9._-]{1,253}")
 
 
 @dataclass(frozen=True)
@@ -39,6 +44,11 @@ class Serve:
 
     def __post_init__(self) -> None:
         check_count("port", self.port, 0, 65_535)
+        for name in self.name:
+            if not HOST_NAME.fullmatch(name):
+                raise ForesightError(
+                    f"`name` {printable(name, 40)!r}: expected the name of a machine, as in its address"
+                )
 
 
 def main(arguments: list[str]) -> None:
@@ -52,11 +62,13 @@ def main(arguments: list[str]) -> None:
 
             print(f"page in {export(options.export)}")
         return
-    with working("loading"):
-        from foresight.web.server import serve
+    from foresight.web.server import serve
 
-    def ready(address: str) -> None:
-        print(f"Foresight is at {address}", flush=True)
-        say("Ctrl-C ends it.")
+    with ExitStack() as stack:
 
-    serve(options.models, options.host, options.port, options.name, ready)
+        def ready(address: str) -> None:
+            print(f"Foresight is at {address}", flush=True)
+            say("Ctrl-C ends it.")
+            stack.enter_context(shown_otherwise())  # from now on it waits for somebody
+
+        serve(options.models, options.host, options.port, options.name, ready)

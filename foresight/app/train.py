@@ -228,7 +228,7 @@ def run(
     quiet = options.quiet or not is_writer()
     with (
         peers.leaving_with(2),
-        TrainingProgress(settings.net.label, total_steps, settings.seeds, say_on_stderr, quiet) as progress,
+        TrainingProgress(settings.net.label, total_steps, settings.seeds, quiet).shown() as progress,
     ):
         outcome = train(
             settings,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import numpy as np
 from tyro.conf import FlagCreatePairsOff, Positional, arg
 
-from foresight.app.activity import working
+from foresight.app.activity import shown_otherwise, working
 from foresight.app.checks import check_count
 from foresight.app.parse import parse_options
 from foresight.errors import ForesightError
@@ -91,7 +91,8 @@ def main(arguments: list[str]) -> None:
         print(json.dumps(as_json(agent, level, record, shown, options), indent=1))
         return
     if sys.stdout.isatty() and not options.quiet:
-        show_in_terminal(agent.env, shown.seen, shown.captions)
+        with shown_otherwise():
+            show_in_terminal(agent.env, shown.seen, shown.captions)
     print(f"level {level}: {format_outcome(record, agent.config.is_scored)}")
     if options.gif:
         print(f"animation in {options.gif}")

@@ -30,15 +30,20 @@ class Summary:
 def summarise(record: Record, think: int, seconds: float) -> Summary:
     """Counts, means and the 95 % interval."""
     levels, solved = len(record.solved), int(np.sum(record.solved))
-    interval = binomtest(solved, levels).proportion_ci(method="wilson")
     return Summary(
         levels=levels,
         solved=solved,
         solved_percent=100 * solved / levels,
-        ci95=(100 * float(interval.low), 100 * float(interval.high)),
+        ci95=percent_interval(solved, levels),
         think=think,
         steps_mean=float(np.mean(record.steps)),
         steps_solved_mean=float(np.mean(record.steps[record.solved])) if solved else 0.0,
         score_mean=float(np.mean(record.score)),
         seconds=round(seconds, 3),
     )
+
+
+def percent_interval(hits: int, count: int) -> tuple[float, float]:
+    """Wilson's 95 % interval of a share, in percent."""
+    interval = binomtest(hits, count).proportion_ci(method="wilson")
+    return 100 * float(interval.low), 100 * float(interval.high)

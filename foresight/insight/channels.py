@@ -19,6 +19,7 @@ from foresight.insight.samples import MARGINS, Samples, samples_of
 OFFSETS = tuple(product((-1, 0, 1), repeat=2))
 BAR = 0.95
 KINDS = {C_A.name: "agent", C_B.name: "box"}
+DRAWS = 3  # random sets of channels to compare with
 
 
 class Channel(NamedTuple):
@@ -103,3 +104,16 @@ def ablation(channels: Sequence[Channel], of: str = "h", operation: str = "mean"
         Edit(operation, of=of, depths=[layer], channels=[c.channel for c in channels if c.layer == layer])
         for layer in layers
     ]
+
+
+def groups(channels: Sequence[Channel]) -> dict[str, list[Channel]]:
+    """Sets of channels to wipe out: all named, those of each kind, and as many as are named drawn from the others."""
+    named = [channel for channel in channels if channel.is_named]
+    others = [channel for channel in channels if not channel.is_named]
+    kinds = {kind: [c for c in named if c.follows == kind] for kind in sorted({c.follows for c in named})}
+    chance = np.random.default_rng(0)
+    drawn = {}
+    for number in range(DRAWS):
+        chosen = chance.permutation(len(others))[: len(named)]
+        drawn[f"as many others, draw {number + 1}"] = [others[place] for place in sorted(chosen)]
+    return {"all named": named, **kinds, **drawn, "all others": others}

@@ -51,9 +51,20 @@ class Program(NamedTuple):
     end: Array  # int32 [E], the time-step it is over at
 
 
-def compile_edits(shape: Shape, edits: Sequence[Edit], count: int | None = None) -> Program:
-    """Edits as arrays for a network of this shape, in their order; `count` pads with edits that do nothing."""
-    count = max(1, len(edits)) if count is None else count
+def compile_edits(shape: Shape, edits: Sequence[Edit]) -> Program:
+    """Edits as arrays for a network of this shape, in their order."""
+    return jax.tree.map(jnp.asarray, operands_of(shape, edits, max(1, len(edits))))
+
+
+def compile_each(shape: Shape, edits: Sequence[Sequence[Edit]]) -> Program:
+    """One program for each list of edits, all along a first axis."""
+    count = max([1, *map(len, edits)])
+    programs = [operands_of(shape, own, count) for own in edits]
+    return jax.tree.map(lambda *leaves: jnp.asarray(np.stack(leaves)), *programs)
+
+
+def operands_of(shape: Shape, edits: Sequence[Edit], count: int) -> Program:
+    """Edits as arrays of numpy, filled up to `count` with edits that do nothing."""
     sizes = (count, shape.ticks, shape.depth, *shape.state)
     scale, shift, spread = np.ones(sizes, np.float32), np.zeros(sizes, np.float32), np.zeros(sizes, np.float32)
     of, first, end = (np.zeros(count, np.int32) for _ in range(3))
@@ -66,14 +77,7 @@ def compile_edits(shape: Shape, edits: Sequence[Edit], count: int | None = None)
         spread[place] = 1.0 if edit.operation == "mean" else 0.0
         of[number] = OF.index(edit.of)
         first[number], end[number] = edit.times or (0, FOREVER)
-    return Program(*(jnp.asarray(x) for x in (scale, shift, spread, of, first, end)))
-
-
-def compile_each(shape: Shape, edits: Sequence[Sequence[Edit]]) -> Program:
-    """One program for each list of edits, all along a first axis."""
-    count = max(1, *(len(own) for own in edits))
-    programs = [compile_edits(shape, own, count) for own in edits]
-    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *programs)
+    return Program(scale, shift, spread, of, first, end)
 
 
 def check_edit(shape: Shape, edit: Edit) -> None:

@@ -5,10 +5,10 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import binomtest
 
 from foresight.envs.sokoban.rules import Sokoban
 from foresight.errors import ForesightError
+from foresight.evaluation.summary import percent_interval
 from foresight.insight.edits import Edit
 from foresight.insight.labels import NEVER, STRAIGHT, agent_places
 from foresight.insight.playing import play
@@ -37,8 +37,7 @@ class Outcome(NamedTuple):
     @property
     def ci95(self) -> tuple[float, float]:
         """Wilson's interval of that percentage."""
-        interval = binomtest(self.successes, self.levels).proportion_ci(method="wilson")
-        return 100 * float(interval.low), 100 * float(interval.high)
+        return percent_interval(self.successes, self.levels)
 
 
 def intervene(
@@ -53,14 +52,33 @@ def intervene(
     batch: int = 64,
 ) -> Outcome:
     """Play levels with the long way written into the layer that the probe reads; with `random_seed`, noise instead."""
+    edits = route_edits(levels, probe, strength, random_seed, directed)
+    return outcome_of(levels, play_routes(agent, levels, edits, max_steps, batch))
+
+
+def route_edits(
+    levels: Sequence[RouteLevel], probe: Probe, strength: float, random_seed: int | None = None, directed: int = 1
+) -> list[Edit]:
+    """The edit of every level; with `random_seed` by random vectors, others for each level.
+
+    One draw for all levels would make a control of one sample: a vector that happens to lie along or against the
+    layer's own moves everything the same way.
+    """
     for level in levels:
         if CONCEPT_OF[level.mover] != probe.concept:
             raise ForesightError(f"a probe of {probe.concept} cannot speak of ways of the {level.mover}")
-    vectors = vectors_of(probe, random_seed)
-    edits = [[route_edit(level, probe, strength * vectors, directed)] for level in levels]
+    vectors = vectors_of(probe)
+    chance = None if random_seed is None else np.random.default_rng(random_seed)
+    drawn = [vectors if chance is None else random_like(vectors, chance) for _ in levels]
+    return [route_edit(level, probe, strength * own, directed) for level, own in zip(levels, drawn, strict=True)]
+
+
+def play_routes(
+    agent: Agent, levels: Sequence[RouteLevel], edits: Sequence[Edit], max_steps: int = CAP, batch: int = 64
+) -> list[Episode]:
+    """Play every level with its own edit."""
     player = Player(agent.net, Sokoban.make(level_set(levels), view=agent.env.view))
-    episodes = play(player, np.arange(len(levels)), edits=edits, max_steps=max_steps, batch=batch)
-    return outcome_of(levels, episodes)
+    return play(player, np.arange(len(levels)), edits=[[edit] for edit in edits], max_steps=max_steps, batch=batch)
 
 
 def level_set(levels: Sequence[RouteLevel]) -> LevelSet:
@@ -68,12 +86,14 @@ def level_set(levels: Sequence[RouteLevel]) -> LevelSet:
     return LevelSet.from_cells(np.stack([level.cells for level in levels]), "routes", "foresight.insight.routes")
 
 
-def vectors_of(probe: Probe, random_seed: int | None = None) -> np.ndarray:
-    """The vectors of all classes, [K, C]; or random ones of the same lengths."""
-    vectors = np.stack([probe.vector(kind) for kind in range(probe.classes)])
-    if random_seed is None:
-        return vectors
-    noise = np.random.default_rng(random_seed).standard_normal(vectors.shape).astype(np.float32)
+def vectors_of(probe: Probe) -> np.ndarray:
+    """The vectors of all classes, [K, C]."""
+    return np.stack([probe.vector(kind) for kind in range(probe.classes)])
+
+
+def random_like(vectors: np.ndarray, chance: np.random.Generator) -> np.ndarray:
+    """Random vectors [K, C] of the same lengths."""
+    noise = chance.standard_normal(vectors.shape).astype(np.float32)
     return noise * np.linalg.norm(vectors, axis=1, keepdims=True) / np.linalg.norm(noise, axis=1, keepdims=True)
 
 
@@ -101,11 +121,10 @@ def outcome_of(levels: Sequence[RouteLevel], episodes: Sequence[Episode]) -> Out
 
 
 def took_long_way(level: RouteLevel, episode: Episode) -> bool:
-    """Whether the mover reached the end of the ways without a step on a square of the short one alone."""
+    """Whether the mover reached the end of the ways with no step on any square but those of the long one."""
     visited = visited_squares(level, episode)
-    end, only_short = level.short[-1], set(level.short[:-1]) - set(level.long)
-    before = visited[: visited.index(end)] if end in visited else visited
-    return end in visited and not only_short & set(before)
+    end = level.long[-1]
+    return end in visited and set(visited[: visited.index(end)]) <= {level.start, *level.long}
 
 
 def visited_squares(level: RouteLevel, episode: Episode) -> list[Square]:

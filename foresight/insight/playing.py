@@ -135,10 +135,13 @@ def fill_slots(agent: Agent, numbers: np.ndarray, slots: Slots, assigned: int) -
 
 
 def compact(slots: Slots, count: int) -> Slots:
-    """As few slots as hold the levels still being played, where that is half of them or fewer."""
+    """As few slots as hold the levels still being played, where that is a quarter of them or fewer.
+
+    On a GPU a smaller batch takes as long, and the program for it would have to be compiled.
+    """
     positions = np.asarray(slots.position)
     busy = np.flatnonzero(positions < count)
-    if len(busy) > len(positions) // 2:
+    if len(busy) > len(positions) // 4 or jax.default_backend() != "cpu":
         return slots
     chosen = np.concatenate([busy, np.flatnonzero(positions == count)])[: power_of_two_above(len(busy))]
     return jax.tree.map(lambda x: x[chosen], slots)

@@ -31,7 +31,7 @@ class FitSettings:
 class Probe:
     """The weights, and what they were fitted to read from what."""
 
-    weights: np.ndarray  # float32 [k, k, C, B, B, K]: B x B squares of the board lie on one of the state; K classes
+    weights: np.ndarray  # float32 [k, k, C, B, B', K]: B x B' squares of the board lie on one of the state; K classes
     concept: str = "C_A"
     of: str = "c"  # the activation it reads, or "observation"
     layer: int = 0  # depth, from 0; 0 for an observation
@@ -69,16 +69,16 @@ class Probe:
 
 
 def read_squares(weights: Array, inputs: Array) -> Array:
-    """The convolution: [S, h, w, C] to [S, h B, w B, K], zeros beyond the edge."""
-    size, _, channels, block, _, classes = weights.shape
+    """The convolution: [S, h, w, C] to [S, h B, w B', K], zeros beyond the edge."""
+    size, _, channels, down, right, classes = weights.shape
     count, height, width, _ = inputs.shape
     reach = size // 2
     padded = jnp.pad(inputs.astype(jnp.float32), ((0, 0), (reach, reach), (reach, reach), (0, 0)))
     shifts = [padded[:, r : r + height, c : c + width] for r in range(size) for c in range(size)]
     columns = jnp.concatenate(shifts, axis=-1)  # [S, h, w, k k C]
-    out = columns @ weights.reshape(size * size * channels, block * block * classes)
-    out = out.reshape(count, height, width, block, block, classes).transpose(0, 1, 3, 2, 4, 5)
-    return out.reshape(count, height * block, width * block, classes)
+    out = columns @ weights.reshape(size * size * channels, down * right * classes)
+    out = out.reshape(count, height, width, down, right, classes).transpose(0, 1, 3, 2, 4, 5)
+    return out.reshape(count, height * down, width * right, classes)
 
 
 def fit(
@@ -95,12 +95,11 @@ def fit(
         raise ForesightError(f"a probe's kernel is {kernel}; expected an odd number such as 1 or 3")
     if len(inputs) == 0 or len(inputs) != len(labels):
         raise ForesightError(f"a probe needs as many labelled boards as states; got {len(inputs)} and {len(labels)}")
-    blocks = {big / small for big, small in zip(labels.shape[1:], inputs.shape[1:3], strict=True)}
-    if len(blocks) > 1 or not min(blocks).is_integer():
+    if any(big % small for big, small in zip(labels.shape[1:], inputs.shape[1:3], strict=True)):
         raise ForesightError(f"boards {labels.shape[1:]} do not lie evenly on a state of {inputs.shape[1:3]} squares")
-    block = int(blocks.pop())
+    block = tuple(big // small for big, small in zip(labels.shape[1:], inputs.shape[1:3], strict=True))
     settings = replace(settings, batch=min(settings.batch, len(inputs)))
-    start = jnp.zeros((kernel, kernel, inputs.shape[-1], block, block, classes), jnp.float32)
+    start = jnp.zeros((kernel, kernel, inputs.shape[-1], *block, classes), jnp.float32)
     weights = descend(start, jnp.asarray(inputs), jnp.asarray(labels), settings, margin)
     return Probe(np.asarray(weights), margin=margin)
 
@@ -178,7 +177,11 @@ SCORED_AT_A_TIME = 1024  # boards
 
 def score(probe: Probe, inputs: np.ndarray, labels: np.ndarray, episode: np.ndarray) -> Score:
     """Macro F1 of a probe inside its margin, with an interval over episodes."""
-    counts = confusion(probe, inputs, labels, episode)  # [E, K, K]
+    return score_of(confusion(probe, inputs, labels, episode))
+
+
+def score_of(counts: np.ndarray) -> Score:
+    """The score that confusion matrices [E, K, K] of episodes come to."""
     total = counts.sum(0)
     chance = np.random.default_rng(0)
     drawn = [macro(counts[chance.integers(0, len(counts), len(counts))].sum(0)) for _ in range(RESAMPLES)]

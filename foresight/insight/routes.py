@@ -13,6 +13,7 @@ import numpy as np
 from foresight.levels.cells import BOX, BOX_ON_TARGET, FLOOR, PLAYER, TARGET, WALL
 
 SIDE = 10
+IDLE = 3  # boxes that have nothing to do
 Square = tuple[int, int]
 
 
@@ -28,12 +29,12 @@ class RouteLevel:
 
 
 def agent_levels(count: int = 25) -> list[RouteLevel]:
-    """Levels on which the agent can walk to its box by a short or a long way around a ring."""
+    """Levels on which the agent can walk to its box by a short or a long way around a ring; at most 195."""
     return list(islice(generate_agent_levels(), count))
 
 
 def box_levels(count: int = 25) -> list[RouteLevel]:
-    """Levels on which a box can be pushed straight to its target, or around."""
+    """Levels on which a box can be pushed straight to its target, or around a block of walls; at most 270."""
     return list(islice(generate_box_levels(), count))
 
 
@@ -58,8 +59,8 @@ def generate_agent_levels() -> Iterator[RouteLevel]:
         start = ring[(door + distance) % len(ring)]
         long = tuple(ring[(door + distance + 1 + step) % len(ring)] for step in range(len(ring) - distance))
         cells[start] = PLAYER
-        add_idle_boxes(cells)
-        yield RouteLevel(cells, "agent", start, short, long)
+        if add_idle_boxes(cells) == IDLE:
+            yield RouteLevel(cells, "agent", start, short, long)
 
 
 def ring_of(height: int, width: int) -> list[Square]:
@@ -72,32 +73,42 @@ def ring_of(height: int, width: int) -> list[Square]:
 
 
 def generate_box_levels() -> Iterator[RouteLevel]:
-    """Open rooms; the straight way to the target is `distance` long, the way around leaves it by `aside` rows."""
-    choices = list(product((2, 3, 4), (1, 2), (3, 4, 5), (2, 3), (0, 1)))
+    """Two corridors for a box: straight to the target, or down, across and up around a block of walls.
+
+    Beside them only the squares are open from which a box is turned at a corner, so that there is no third way.
+    """
+    choices = list(product((2, 3, 4, 5), (2, 3, 4), (2, 3), (2, 3), (0, 1, 2), (0, 1)))
     for number in range(len(choices)):
-        distance, aside, row, column, behind = choices[number * 31 % len(choices)]
-        last = column + distance
-        if last + 1 > SIDE - 3 or row + aside + 1 > SIDE - 3 or row - 2 < 1:
+        distance, aside, row, column, place, extra = choices[number * 127 % len(choices)]
+        last, bottom = column + distance, row + aside
+        if last + extra > SIDE - 2 or bottom + 1 > SIDE - 2:
             continue
         cells = np.full((SIDE, SIDE), WALL, np.uint8)
-        cells[row - 2 : row + aside + 2, column - 1 : last + 2] = FLOOR
+        cells[row - 1 : bottom + 1, column - 1] = FLOOR  # where the agent walks beside the box
+        cells[row - 1 : bottom + 1, column] = FLOOR
+        cells[row, column : last + 1 + extra] = FLOOR
+        cells[bottom, column : last + 1] = FLOOR
+        cells[row : bottom + 2, last] = FLOOR
+        cells[bottom + 1, last - 1] = FLOOR
         cells[row, column], cells[row, last] = BOX, TARGET
-        cells[row - 1, column - behind] = PLAYER
+        cells[[(row - 1, column - 1), (row - 1, column), (row, column - 1)][place]] = PLAYER
         straight = tuple((row, c) for c in range(column + 1, last + 1))
-        down = tuple((r, column) for r in range(row + 1, row + aside + 1))
-        across = tuple((row + aside, c) for c in range(column + 1, last + 1))
-        up = tuple((r, last) for r in range(row + aside - 1, row - 1, -1))
-        add_idle_boxes(cells)
-        yield RouteLevel(cells, "box", (row, column), straight, down + across + up)
+        down = tuple((r, column) for r in range(row + 1, bottom + 1))
+        across = tuple((bottom, c) for c in range(column + 1, last + 1))
+        up = tuple((r, last) for r in range(bottom - 1, row - 1, -1))
+        if add_idle_boxes(cells) == IDLE:
+            yield RouteLevel(cells, "box", (row, column), straight, down + across + up)
 
 
-def add_idle_boxes(cells: np.ndarray, count: int = 3) -> None:
-    """Put boxes on targets where walls are all around, as many as have room, from the bottom right."""
+def add_idle_boxes(cells: np.ndarray) -> int:
+    """Put boxes on targets where walls are all around, from the bottom right; how many had room, at most `IDLE`."""
+    count = 0
     for row, column in product(range(SIDE - 2, 0, -1), range(SIDE - 2, 0, -1)):
         around = cells[row - 1 : row + 2, column - 1 : column + 2]
-        if count and np.all(around == WALL):
+        if count < IDLE and np.all(around == WALL):
             cells[row, column] = BOX_ON_TARGET
-            count -= 1
+            count += 1
+    return count
 
 
 def symmetries(level: RouteLevel) -> list[RouteLevel]:

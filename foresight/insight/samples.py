@@ -15,7 +15,7 @@ MARGINS = {"sokoban": 1}  # squares along the edge that are walls always and tel
 class Samples(NamedTuple):
     """S boards of E episodes, one after the other."""
 
-    inputs: np.ndarray  # [S, D, H, W, C]: one activation at one tick
+    inputs: np.ndarray  # [S, D, H, W, C]: one activation at one tick; [S, D, 1, 1, U] of an LSTM
     observations: np.ndarray  # uint8 [S, H', W'], compact; the board may be finer than the network's state
     labels: dict[str, np.ndarray]  # uint8 [S, H', W'] by concept
     episode: np.ndarray  # int32 [S]: which one a board is from
@@ -33,9 +33,7 @@ def samples_of(
     lacking = [episode.level for episode in episodes if of not in episode.activations]
     if lacking:
         raise ForesightError(f"activation '{of}' of level {lacking[0]} was not kept; play with Keep(('{of}',))")
-    held = [episode.activations[of][:, tick] for episode in episodes]
-    if held[0].ndim != 5:
-        raise ForesightError("probes read squares, and this network's state has none")
+    held = [as_squares(episode.activations[of][:, tick]) for episode in episodes]
     lengths = [len(one) for one in held]
     boards = [episode.observations for episode in episodes]
     return Samples(
@@ -49,6 +47,11 @@ def samples_of(
         },
         episode=np.repeat(np.arange(len(episodes), dtype=np.int32), lengths),
     )
+
+
+def as_squares(state: np.ndarray) -> np.ndarray:
+    """States as probes read them: [T, D, U] or [T, N, U] of an LSTM, without squares, become one square each."""
+    return state[..., None, None, :] if state.ndim == 3 else state
 
 
 def planes(observations: np.ndarray, codes: int) -> np.ndarray:

@@ -62,6 +62,12 @@ def state_of(agent: Agent) -> str:
     return "c" if shape_of(agent.net).cells else "h"
 
 
+def probe_count(agent: Agent, kernels: Sequence[int]) -> int:
+    """How many probes a study of this agent fits: an LSTM's state, which has no squares, is read with 1x1 alone."""
+    shape = shape_of(agent.net)
+    return shape.depth * len(concepts_of(agent.env.name)) * (len(kernels) if len(shape.state) == 3 else 1)
+
+
 def study(
     domain: str,
     of: str,
@@ -76,6 +82,7 @@ def study(
     """Probes for every concept, kernel and layer, fitted to some episodes and scored on others."""
     concepts = concepts_of(domain) if concepts is None else concepts
     seen, unseen = (samples_of(domain, episodes, concepts, of) for episodes in (training, testing))
+    kernels = kernels if has_squares(seen) else (1,)
     results = []
     for concept in concepts:
         for kernel in kernels:
@@ -85,6 +92,11 @@ def study(
                 results.append(Result(probe, of_state, baseline))
                 on_progress(len(results))
     return results
+
+
+def has_squares(samples: Samples) -> bool:
+    """Whether the state lies on the board; an LSTM's does not, and a probe reads every square off all its units."""
+    return samples.inputs.shape[2:4] != (1, 1)
 
 
 def fit_and_score(
@@ -99,9 +111,17 @@ def fit_and_score(
 ) -> tuple[Probe, Score]:
     """One probe, of one layer's state or of the observation."""
     codes = max(seen.codes, unseen.codes)
-    inputs = [planes(s.observations, codes) if of == "observation" else s.inputs[:, layer] for s in (seen, unseen)]
+    inputs = [read_from(samples, of, layer, codes) for samples in (seen, unseen)]
     labels = [s.labels[concept.name] for s in (seen, unseen)]
     common = {"kernel": kernel, "classes": class_count(domain), "margin": MARGINS.get(domain, 0)}
     probe = fit(inputs[0], labels[0], settings=settings, **common)
     probe = replace(probe, concept=concept.name, of=of, layer=layer)
     return probe, score(probe, inputs[1], labels[1], unseen.episode)
+
+
+def read_from(samples: Samples, of: str, layer: int, codes: int) -> np.ndarray:
+    """What a probe reads [S, h, w, C]: a layer's state, or the observation, all of it at once beside an LSTM's."""
+    if of != "observation":
+        return samples.inputs[:, layer]
+    seen = planes(samples.observations, codes)
+    return seen if has_squares(samples) else seen.reshape(len(seen), 1, 1, -1)

@@ -63,7 +63,6 @@ def run_host_training(
     settings = config.schedule
     first = start_from(init_host_training(first_net(config, make_env, build), settings))
     games = f"{settings.gradient_steps_per_iteration} x {settings.minibatch} games"
-    say(f"training on {describe(None)}, playing with {games}")
     gradient_step = compile_gradient_step(settings)
     with ExitStack() as stack:
         at_play: list[ActorLearnerQueue] = []
@@ -89,7 +88,7 @@ def run_host_training(
             say=say,
             steps_at=config.steps_at,
             kept_for=partial(kept_for, tracking, config),
-            on_open=partial(note_start, tracking),
+            on_open=partial(note_start, tracking, [f"training on {describe(None)}, playing with {games}"], say),
             prepare=partial(extend_run, say=say),
         )
 

@@ -1,7 +1,7 @@
 """Trained agents: found, loaded, exported."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -27,7 +27,7 @@ from foresight.runs.build import build_any, net_shape
 from foresight.runs.cards import SHIPPED, SUFFIX, agent_files
 from foresight.runs.config import RunConfig, from_json
 from foresight.runs.loop import say_on_stderr
-from foresight.runs.weights import Weights, checkpoint_at, load_weights
+from foresight.runs.weights import Weights, all_checkpoints, checkpoint_at, load_weights
 from foresight.storage.arrays import Arrays, encode, fill, name_leaves, to_arrays
 from foresight.storage.files import write_whole
 
@@ -122,6 +122,17 @@ def load_agents(model: str | Path, levels: str | None = None, best: bool = False
         levels = levels or default_levels(path, config)
     env = fitted(model, weights, config, levels)
     return [agent_of_seed(weights, config, env, index)._replace(levels=levels) for index in range(config.seeds)]
+
+
+def load_series(model: str | Path, levels: str | None = None) -> Iterator[Agent]:
+    """The agents of a run folder's checkpoints or of a folder of agents' files, by the steps they were trained."""
+    folder = find_model(model)
+    files = sorted(folder.glob(f"*{SUFFIX}")) if folder.is_dir() else []
+    paths = files or (all_checkpoints(folder) if folder.is_dir() else [])
+    if not paths:
+        raise ForesightError(f"{model} is one agent: expected a run folder with checkpoints, or a folder of agents")
+    agents = [load_agents(path, levels)[0] for path in paths]
+    return iter(sorted(agents, key=lambda agent: agent.steps))
 
 
 def load_agent_for(model: str | Path, levels: LevelSet) -> Agent:

@@ -1,7 +1,7 @@
 """Model cards: what an agent is, how it came to be, what it scores and where it ends. No jax in here."""
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -84,9 +84,36 @@ def card_of(values: Any, where: str) -> Card:
         scores = tuple(
             Score(**score | {"ci95": (float(score["ci95"][0]), float(score["ci95"][1]))}) for score in values["scores"]
         )
-        return Card(**values | {"scores": scores, "limits": tuple(values.get("limits", ()))})
+        card = Card(**values | {"scores": scores, "limits": tuple(values.get("limits", ()))})
+        for record in (card, *scores):
+            check_kinds(record)
+        return card
     except (TypeError, KeyError, ValueError, IndexError, AttributeError) as error:
         raise ForesightError(f"{where} is not a model card: {error}") from error
+
+
+def check_kinds(record: Card | Score) -> None:
+    """Raise TypeError for a field that is not what it should be: a text, a number, texts by name, or several texts."""
+    kinds = {str: str, int: int, float: int | float}
+    for each in fields(record):
+        value = getattr(record, each.name)
+        if each.type in kinds and (not isinstance(value, kinds[each.type]) or isinstance(value, bool)):
+            raise TypeError(f"its '{each.name}' is not a {'text' if each.type is str else 'number'}")
+        if each.name == "training" and not isinstance(value, dict):
+            raise TypeError("its 'training' is not texts by name")
+        if not all(map(can_be_shown, texts_of(each.name, value))):
+            raise TypeError(f"its '{each.name}' holds something else than texts that can be shown")
+
+
+def texts_of(name: str, value: Any) -> tuple[Any, ...]:
+    """What should be texts in a field of a card."""
+    several = {"training": lambda: (*value, *value.values()), "limits": lambda: value}
+    return several[name]() if name in several else (value,) if isinstance(value, str) else ()
+
+
+def can_be_shown(text: Any) -> bool:
+    """Whether something is a text without control characters, which could do things to a terminal."""
+    return isinstance(text, str) and text.replace("\n", "").isprintable()
 
 
 def format_card(card: Card) -> str:

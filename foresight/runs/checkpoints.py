@@ -112,11 +112,18 @@ def is_well_formed(manifest: Manifest) -> bool:
     """True if every field has its type; a stranger's manifest may have a good digest and still be nonsense."""
     kinds = {"run": str, "metrics_sha256": str, "iteration": int, "steps": int, "metrics_bytes": int}
     kinds |= {"score": float | None, "scored_by": str | None, "kept": str | None}
-    return all(isinstance(getattr(manifest, name), kind) for name, kind in kinds.items()) and all(
-        isinstance(manifest.files[name]["bytes"], int)
-        and isinstance(manifest.files[name]["sha256"], str)
-        and isinstance(manifest.files[name]["arrays"], dict)
-        for name in (WEIGHTS, STATE)
+    if not all(isinstance(getattr(manifest, name), kind) for name, kind in kinds.items()):
+        return False
+    if min(manifest.iteration, manifest.steps, manifest.metrics_bytes) < 0 or not {WEIGHTS, STATE} <= set(
+        manifest.files
+    ):
+        return False
+    return all(
+        isinstance(file["bytes"], int)
+        and file["bytes"] >= 0
+        and isinstance(file["sha256"], str)
+        and isinstance(file["arrays"], dict)
+        for file in manifest.files.values()
     )
 
 

@@ -207,7 +207,11 @@ def from_json(record: type, values: Any, where: str = "config") -> Any:
     if unknown:
         names = ", ".join(f"'{name}'" for name in unknown)
         raise ForesightError(f"{where} has {names}, which this version of foresight does not know")
-    return record(**{name: restored(hints[name], value, f"{where}.{name}") for name, value in values.items()})
+    settings = {name: restored(hints[name], value, f"{where}.{name}") for name, value in values.items()}
+    try:
+        return record(**settings)
+    except ForesightError as error:
+        raise ForesightError(f"{where}: {error}") from error
 
 
 def restored(hint: Any, value: Any, where: str) -> Any:

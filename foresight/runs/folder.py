@@ -64,13 +64,28 @@ def read_run(place: Path) -> Run:
         raise ForesightError(f"{path} has format {stored.get('format')}; this version reads format {FORMAT}")
     if stored.pop("sha256", None) != digest_of(stored):
         raise ForesightError(f"{path} was changed after it was written: {what_changed(path.parent, stored['config'])}")
+    if not is_history(stored.get("history")):
+        raise ForesightError(f"{path} is damaged or not from foresight: its 'history' is not one of a run")
     return Run(path.parent, str(stored["run"]), stored["config"], tuple(stored["history"]))
+
+
+def is_history(value: Any) -> bool:
+    """Whether a value is what happened to a run: a list of events, of which extensions say from where to where."""
+    if not isinstance(value, list) or not all(isinstance(event, dict) for event in value):
+        return False
+    extensions = [event["extended"] for event in value if "extended" in event]
+    return all(
+        isinstance(each, dict)
+        and isinstance(each.get("from_steps"), int | float)
+        and isinstance(each.get("iteration"), int)
+        for each in extensions
+    )
 
 
 def what_changed(folder: Path, config: dict[str, Any]) -> str:
     """Which setting differs from those that the newest checkpoint was written with."""
     checkpoint, _ = newest_good(folder / "checkpoints", lambda checkpoint: None, (WEIGHTS,))
-    different = difference(config, checkpoint.contents[WEIGHTS].metadata["config"]) if checkpoint else None
+    different = difference(config, config_in(checkpoint)) if checkpoint else None
     if different is None:
         return "it does not match its digest"
     name, here, there = different
@@ -178,7 +193,7 @@ def check_belongs(run: Run, checkpoint: Checkpoint) -> None:
         raise Damaged(
             f"{checkpoint.folder} is foreign: it belongs to run {checkpoint.manifest.run}, this is run {run.id}"
         )
-    header = next(iter(checkpoint.contents.values())).metadata["config"]
+    header = config_in(checkpoint)
     for event in run.history:
         if "extended" in event and header.get("steps") == event["extended"]["from_steps"]:
             if checkpoint.manifest.iteration > event["extended"]["iteration"]:
@@ -191,6 +206,14 @@ def check_belongs(run: Run, checkpoint: Checkpoint) -> None:
             f"{run.folder / 'config.json'} and {checkpoint.folder} disagree: '{name}' is {here} in the one and "
             f"{there} in the other"
         )
+
+
+def config_in(checkpoint: Checkpoint) -> dict[str, Any]:
+    """The settings that a checkpoint was written with."""
+    config = next(iter(checkpoint.contents.values())).metadata.get("config")
+    if not isinstance(config, dict):
+        raise Damaged(f"{checkpoint.folder} is damaged or not from foresight: it does not say its run's settings")
+    return config
 
 
 def last_checkpoint(run: Run, say: Say) -> Checkpoint | None:
@@ -206,6 +229,11 @@ def last_checkpoint(run: Run, say: Say) -> Checkpoint | None:
         why = "; ".join(map(str, rejected)) or f"{run.metrics} has records but {run.checkpoints} is empty"
         hint = "; the weights of a checkpoint can begin another run: `from_weights`" if rejected else ""
         raise ForesightError(f"{run.folder} has no checkpoint to resume from: {why}{hint}")
+    if checkpoint and rejected and checkpoint.manifest.iteration == 0:
+        raise ForesightError(
+            f"{run.folder} could only be begun anew: {'; '.join(map(str, rejected))}; choose another folder, where the "
+            "weights of a checkpoint can begin a run: `from_weights`"
+        )
     for error in rejected:
         say(f"{error}; resuming from {checkpoint.folder}")
     for iteration in iterations_in(run.checkpoints) if checkpoint else []:

@@ -101,9 +101,9 @@ def train_loop(
         Interrupts(f"stopped; {how_to_resume(folder)}", leave_at_once=jax.process_count() == 1) as interrupts,
         open_together(folder, config, prepare) as run,
     ):
+        state, checkpoint = initial_or_resumed(run, trainer, say)
         if is_writer():
             on_open(run)
-        state, checkpoint = initial_or_resumed(run, trainer, say)
         with closing(RunWriter(run, trainer.weights, options, checkpoint, loggers, steps_at)) as writer:
             with interrupts.writing:  # a first checkpoint also shows that the disk takes them
                 writer.save(checked(state, writer), trainer.iterations_done(state))
@@ -150,14 +150,18 @@ def keep_training(
         checked(state, writer)
         interrupts.nothing_to_save = False
         interrupts.caught = agreed(interrupts.caught)
-        stop = interrupts.caught is not None
+        stop, kept = interrupts.caught is not None, trainer.kept_for(before, after)
         with interrupts.writing:
             writer.log(records)
-        score, kept = None if stop else trainer.evaluate(state, after), trainer.kept_for(before, after)
-        asked = score is not None or kept is not None or stop or after >= total_iterations
-        with interrupts.writing:
-            if any_of_us(asked or writer.is_due(after)):
-                writer.save(state, after, score, kept)
+            stop = stop or (interrupts.caught is not None and jax.process_count() == 1)
+            if stop:  # in one piece with its records: a second signal leaves when both are there
+                writer.save(state, after, None, kept)
+        if not stop:
+            score = trainer.evaluate(state, after)
+            asked = score is not None or kept is not None or after >= total_iterations
+            with interrupts.writing:
+                if any_of_us(asked or writer.is_due(after)):
+                    writer.save(state, after, score, kept)
         on_call(state, records)
         if stop:
             break

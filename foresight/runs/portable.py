@@ -31,7 +31,7 @@ from foresight.runs.checkpoints import (
 )
 from foresight.runs.config import RunConfig, from_json
 from foresight.runs.evaluations import FILE as EVALUATIONS
-from foresight.runs.folder import Run, check_belongs, check_metrics, format_run, read_run
+from foresight.runs.folder import Run, check_belongs, check_metrics, format_run, is_history, read_run
 from foresight.runs.program import program
 from foresight.storage.arrays import Arrays, Container, encode, fill, key_kinds
 from foresight.storage.files import discard, make_folder, reading, rename, temporary_name, write_whole
@@ -103,7 +103,7 @@ def read_portable(path: Path) -> tuple[Container, RunConfig]:
         "steps": int,
         "keys": dict,
     }
-    if not all(isinstance(about.get(name), kind) for name, kind in wanted.items()):
+    if not all(isinstance(about.get(name), kind) for name, kind in wanted.items()) or not is_history(about["history"]):
         raise ForesightError(f"{path} is not a run in a file; expected one that `foresight export` wrote")
     if about["portable"] != FORMAT:
         raise ForesightError(f"{path} has format {about['portable']}; this version reads format {FORMAT}")

@@ -27,6 +27,7 @@ from foresight.runs.tracking import TrackSettings, remember_tracking
 from foresight.runs.writer import SaveOptions
 
 PARTS = {"policy": "policy_loss", "value": "value_loss", "auxiliary": "auxiliary_loss"}  # as records name them
+IDLE_END = 0.1  # of a run that may end with nothing but skipped iterations
 NOT_LOGGED = ("logits", "head_weights")  # terms of our loss that say little
 
 
@@ -71,10 +72,12 @@ def report_skipped(
     return show
 
 
-def note_start(tracking: TrackSettings, run: Run) -> None:
-    """Write into the run folder how the run is tracked from now on, and by what it was started."""
+def note_start(tracking: TrackSettings, sentences: Sequence[str], say: Callable[[str], None], run: Run) -> None:
+    """Write into the run folder how the run is tracked from now on and by what it was started, and say on what."""
     remember_tracking(run.folder, tracking)
     record_start(run.folder)
+    for sentence in sentences:
+        say(sentence)
 
 
 def kept_for(settings: TrackSettings, config: RunConfig, before: int, after: int) -> str | None:
@@ -106,10 +109,6 @@ def run_training(
     start_from(compiled.shape())  # what cannot be built or does not fit is rejected before anything is written
     phased = PhasedProgram(config, env, mesh) if config.phases else None
     held_out = HeldOut(config, env, tracking, folder, say) if tracking.evaluates else None
-    if is_writer():
-        say(f"training on {describe(mesh)}")
-        if jax.default_backend() == "cpu" and config.net.dtype == "bfloat16":
-            say("bfloat16 is slow on a CPU: `dtype` float32 is faster there")
     outcome = train_loop(
         folder,
         config.as_json(),
@@ -128,7 +127,7 @@ def run_training(
         evaluate=held_out or (lambda state, iterations: None),
         steps_at=config.steps_at,
         kept_for=partial(kept_for, tracking, config),
-        on_open=partial(note_start, tracking),
+        on_open=partial(note_start, tracking, [f"training on {describe(mesh)}", *slow_here(config)], say),
         prepare=partial(extend_run, say=say),
     )
     if outcome.signal is None:
@@ -136,12 +135,23 @@ def run_training(
     return outcome
 
 
+def slow_here(config: RunConfig) -> list[str]:
+    """Which settings are slow on this device."""
+    slow = jax.default_backend() == "cpu" and config.net.dtype == "bfloat16"
+    return ["bfloat16 is slow on a CPU: `dtype` float32 is faster there"] if slow else []
+
+
 def check_learned(config: RunConfig, folder: Path) -> None:
-    """Do not call a run done in which a seed learned nothing because every iteration was skipped."""
-    skipped = np.sum([np.atleast_1d(record["skipped"]) for record in read_metrics(folder)], axis=0)
-    nothing = np.flatnonzero(skipped >= config.iterations)
-    if len(nothing):
+    """Do not call a run done in which a seed learned nothing, or nothing any more, because iterations were skipped."""
+    records = read_metrics(folder)
+    ends = np.array([0, *(record["iteration"] for record in records)])
+    skipped = np.array([np.atleast_1d(record["skipped"]) for record in records])  # [R, seeds]
+    learned = skipped < np.diff(ends)[:, None]
+    since = np.max(np.where(learned, ends[1:, None], 0), axis=0, initial=0)  # the last iteration that was of use
+    seed = int(np.argmin(since))
+    if since[seed] <= (1 - IDLE_END) * config.iterations:
         raise ForesightError(
-            f"{folder} has learned nothing: all {config.iterations} iterations of seed {config.seed + nothing[0]} were "
-            "not finite and were skipped; a smaller learning rate or gradient norm may help"
+            f"{folder} has learned nothing since iteration {since[seed]}: all later ones of seed {config.seed + seed}, "
+            f"until {config.iterations}, were not finite and were skipped; a smaller learning rate or gradient norm "
+            "may help"
         )

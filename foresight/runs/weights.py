@@ -13,6 +13,7 @@ from foresight.runs.checkpoints import (
     WEIGHTS,
     Checkpoint,
     Damaged,
+    Manifest,
     best_iteration,
     manifests_in,
     newest_good,
@@ -55,12 +56,22 @@ def load_weights(
 
 def checkpoint_at(folder: Path, steps: float) -> Path:
     """The first checkpoint of a run at or after so many steps; if there is none, those that there are are named."""
-    manifests = sorted(manifests_in(read_run(folder).checkpoints), key=lambda manifest: manifest.iteration)
+    manifests = manifests_by_age(folder)
     later = [manifest for manifest in manifests if manifest.steps >= steps]
     if not later:
         there = ", ".join(f"{manifest.steps:,}" for manifest in manifests) or "none"
         raise ForesightError(f"{folder} has no checkpoint at {steps:,.0f} steps or after; there are: {there}")
     return folder / "checkpoints" / str(later[0].iteration)
+
+
+def all_checkpoints(folder: Path) -> list[Path]:
+    """All checkpoints of a run, the oldest first."""
+    return [folder / "checkpoints" / str(manifest.iteration) for manifest in manifests_by_age(folder)]
+
+
+def manifests_by_age(folder: Path) -> list[Manifest]:
+    """What the checkpoints of a run say of themselves, the oldest first."""
+    return sorted(manifests_in(read_run(folder).checkpoints), key=lambda manifest: manifest.iteration)
 
 
 def as_weights(container: Container, source: Path) -> Weights:

@@ -1,8 +1,10 @@
 """One level played by an agent, with its plan at every tick: in slices for the worker, as plain values for the page."""
 
+from collections.abc import Generator
 from dataclasses import dataclass, replace
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from scipy.special import softmax
@@ -11,7 +13,16 @@ from foresight.envs.sokoban.rules import pack_set
 from foresight.insight.edits import FOREVER, Edit
 from foresight.insight.inside import shape_of
 from foresight.insight.labels import CLASS_NAMES, CONCEPTS, label
-from foresight.insight.playing import Rules, play_in_stretches
+from foresight.insight.playing import (
+    Rules,
+    cut_rows,
+    empty_slots,
+    episode_of,
+    fill_slots,
+    play_in_stretches,
+    play_stretch,
+    prepare,
+)
 from foresight.insight.probes import Probe, choose
 from foresight.insight.records import Episode, Keep, Player
 from foresight.levels import LevelSet
@@ -45,6 +56,7 @@ class Request:
     wishes: tuple[Wish, ...] = ()
     since: int = 0  # the time-step from which on they are wished, thinking steps counted
     strength: float = 2.0
+    beginning: bool = False  # of an episode, and no more: what the agent would do here
 
     @property
     def player(self) -> Player:
@@ -63,17 +75,35 @@ class Request:
 
 def play(request: Request) -> Job:
     """The episode in plain values, one stretch of time-steps a slice."""
-    mind = request.mind
-    rules = Rules(mind.agent.default_max_steps, mind.plan.keep if mind.plan else Keep())
-    edits = edits_of(request)
+    if request.beginning:
+        yield
+        return as_json(request, play_beginning(request))
+    return as_json(request, (yield from play_whole(request, request.mind.keep)))
+
+
+def play_whole(request: Request, keep: Keep) -> Generator[None, None, Episode]:
+    """The episode to its end."""
+    rules = Rules(request.mind.agent.default_max_steps, keep)
     stretches = play_in_stretches(
-        request.player, [request.number], edits=edits, think=request.think, rules=rules, batch=1
+        request.player, [request.number], edits=edits_of(request), think=request.think, rules=rules, batch=1
     )
     for ended in stretches:
         if ended:
-            return as_json(request, ended[0][1])
+            return ended[0][1]
         yield
     raise AssertionError("a level always ends")
+
+
+def play_beginning(request: Request) -> Episode:
+    """The first stretch of time-steps of an episode, by the program that plays whole ones."""
+    player, numbers = request.player, np.array([request.number], np.int32)
+    rules = Rules(request.mind.agent.default_max_steps, request.mind.keep)
+    programs, rules = prepare(player.net, edits_of(request), 1, rules)
+    fixed = (player.env, player.net, programs, jnp.asarray(request.think, jnp.int32), jax.random.key(0))
+    slots, _ = fill_slots(player, numbers, empty_slots(player.env, player.net, 1, 1), 0)
+    rows = jax.tree.map(np.asarray, play_stretch(fixed, slots, rules, 1)[1])
+    ((_, kept, _),) = cut_rows(rows, np.zeros(1, np.int32), 1)
+    return episode_of(request.number, [kept], rules.keep)
 
 
 def edits_of(request: Request) -> list[Edit] | None:
@@ -113,7 +143,7 @@ def as_json(request: Request, episode: Episode) -> dict[str, Any]:
     }
     if mind.plan is not None:
         values["plan"] = {
-            name: read_plan(probe, episode.activations[probe.of], mind.plan.keep.depths.index(probe.layer))[:looks]
+            name: read_plan(probe, episode.activations[probe.of][:, :, probe.layer])[:looks]
             for name, probe in (("agent", mind.plan.agent), ("box", mind.plan.box))
             if probe is not None
         }
@@ -132,11 +162,11 @@ def lurd_of(request: Request, episode: Episode) -> str | None:
     return format_lurd(request.level, np.maximum(episode.actions, 0))
 
 
-def read_plan(probe: Probe, held: np.ndarray, depth: int) -> list[list[list[str]]]:
+def read_plan(probe: Probe, held: np.ndarray) -> list[list[list[str]]]:
     """For every time-step and tick two texts: the class of each square, and how sure the probe is of it, 1 to 9."""
     steps, ticks = held.shape[:2]
-    states = np.zeros((-(-steps // MULTIPLE) * MULTIPLE, ticks, *held.shape[3:]), np.float32)
-    states[:steps] = held[:, :, depth]
+    states = np.zeros((-(-steps // MULTIPLE) * MULTIPLE, *held.shape[1:]), np.float32)
+    states[:steps] = held
     pairs = []
     for start in range(0, steps, MULTIPLE):
         flat = states[start : start + MULTIPLE].reshape(-1, *states.shape[2:])

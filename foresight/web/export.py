@@ -1,7 +1,6 @@
 """The page as one file of recorded episodes that opens without a server: for a talk, or a site of documentation."""
 
 import base64
-import gzip
 import hashlib
 import json
 import re
@@ -10,13 +9,16 @@ from typing import Any
 
 from foresight.storage.files import write_whole
 from foresight.web import jobs
+from foresight.web.episodes import play
 from foresight.web.library import Library
-from foresight.web.pages import FOLDER
+from foresight.web.maps import play_maps
+from foresight.web.opening import FOLDER
 from foresight.web.parsing import MOST_THINKING, read_request
 
 IMPORT = re.compile(r'^import \{([^}]*)\} from "\./([\w.]+)";$', re.MULTILINE)
 EXPORT = re.compile(r"^export (?=(?:async )?(?:const|function|class) )", re.MULTILINE)
 EXPORTED = re.compile(r"^export (?:async )?(?:const|function|class) (\w+)", re.MULTILINE)
+MOST_BYTES = 1 << 20  # of the maps of a game, before they are packed: 36 looks of a DRC(3,3) on 10x10 squares
 POLICY = "default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data: blob:"
 
 
@@ -42,14 +44,14 @@ def record(library: Library, curated: dict[str, Any]) -> dict[str, Any]:
         answers[f"api/levels?set={levels.replace('/', '%2F')}&index={level}"] = board
         for think in (0, curated["think"]):
             asked = {"agent": name, "set": levels, "level": level, "think": think}
-            body = json.dumps(asked, separators=(",", ":"))  # as JSON.stringify writes it
-            answers[f"api/episode {body}"] = json.loads(
-                gzip.decompress(finish(jobs.episode_job(read_request(library, asked))))
-            )
+            body, request = json.dumps(asked, separators=(",", ":")), read_request(library, asked)  # as JSON.stringify
+            answers[f"api/episode {body}"] = finish(play(request))
+            if think:
+                answers[f"api/maps {body}"] = finish(play_maps(request, MOST_BYTES))
     return answers
 
 
-def finish(job: Any) -> bytes:
+def finish(job: Any) -> Any:
     """What a job returns."""
     while True:
         try:

@@ -17,10 +17,11 @@ from foresight.search.solve import SolveSettings, solve_cells
 from foresight.web.boards import fit_board, format_runs, trim
 from foresight.web.episodes import FIRST_CODE, Request, play
 from foresight.web.library import Library, Mind
+from foresight.web.maps import play_maps
 from foresight.web.problems import Problem
 from foresight.web.worker import Job
 
-SOLVE_SECONDS, SOLVE_BUDGET = 8.0, 400_000
+SOLVE_SECONDS, SOLVE_BUDGET = 5.0, 400_000  # of each of two searches
 MOST_TRIED = 16  # levels that one request for the next failure plays
 GIF_SCALE, GIF_SECONDS = 24, 0.15
 
@@ -33,6 +34,11 @@ def pack(values: Any) -> bytes:
 def episode_job(request: Request) -> Generator[None, None, bytes]:
     """An episode."""
     return pack((yield from play(request)))
+
+
+def maps_job(request: Request) -> Generator[None, None, bytes]:
+    """The maps of an episode."""
+    return pack((yield from play_maps(request)))
 
 
 def next_job(library: Library, mind: Mind, set_name: str, after: int, think: int, want: bool) -> Job:
@@ -49,10 +55,17 @@ def next_job(library: Library, mind: Mind, set_name: str, after: int, think: int
 
 
 def solve_job(cells: np.ndarray) -> Job:
-    """The solution with the fewest pushes, or the proof that there is none, or that it was not found in time."""
-    yield
-    settings = SolveSettings("bfs", budget=SOLVE_BUDGET, time_limit=SOLVE_SECONDS)
-    return pack(solve_cells(trim(cells)[None], settings)[0].as_json())
+    """The solution with the fewest moves, or pushes where that is too much, or the proof that there is none.
+
+    Or neither, where the time allowed was too short for both.
+    """
+    for shortest in ("moves", "pushes"):
+        yield
+        settings = SolveSettings("bfs", budget=SOLVE_BUDGET, time_limit=SOLVE_SECONDS, shortest=shortest)
+        found = solve_cells(trim(cells)[None], settings)[0].as_json() | {"fewest": shortest}
+        if found["outcome"] in ("solved", "exhausted"):
+            break
+    return pack(found)
 
 
 def gif_job(env: Env, episode: dict[str, Any]) -> Job:

@@ -1,9 +1,8 @@
 """The agents and level sets that the page offers, loaded when they are first asked for and kept while there is room."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,11 +12,12 @@ from foresight.errors import ForesightError
 from foresight.insight.inside import shape_of
 from foresight.insight.plans import PlanProbes, plan_probes
 from foresight.insight.probes import Probe
+from foresight.insight.records import Keep
 from foresight.levels import LevelError, LevelSet
 from foresight.levels.naming import named_sets, open_set
 from foresight.runs.agents import Agent, load_agents
-from foresight.runs.cards import agent_files, read_card
 from foresight.runs.probe_files import probes_for
+from foresight.web.offers import Offer, name_of, offers_of
 from foresight.web.problems import Problem
 
 LEVELS_TO_TRY = ("builtin/test", "builtin/mini-test", "builtin/tiny-test", None)  # None: those trained on
@@ -42,6 +42,26 @@ class Mind:
         return plan_probes(list(self.probes)) if self.probes else None
 
     @property
+    def of(self) -> str:
+        """The activation that the page looks at: the one its probes read, or the cell state where there is one."""
+        return self.plan.agent.of if self.plan else "c" if shape_of(self.agent.net).cells else "h"
+
+    @property
+    def keep_maps(self) -> Keep:
+        """What is kept of play to show all channels."""
+        return Keep((self.of,))
+
+    @property
+    def keep(self) -> Keep:
+        """What is kept of play to read its plan: the same, so that one program serves both; nothing without a plan."""
+        return self.keep_maps if self.plan else Keep()
+
+    @property
+    def has_maps(self) -> bool:
+        """Whether what it holds has places on the board."""
+        return len(shape_of(self.agent.net).state) == 3
+
+    @property
     def size(self) -> tuple[int, int] | None:
         """Height and width of the boards it plays, in Sokoban."""
         return (self.agent.env.height, self.agent.env.width) if self.takes_boards else None
@@ -54,35 +74,30 @@ class Mind:
 
 @dataclass(frozen=True)
 class Library:
-    """What can be chosen: agents with a name, run folders that were given, and named sets of levels."""
+    """What can be chosen: agents with a name, models that were given, and named sets of levels."""
 
     given: Sequence[str] = ()
-    paths: dict[str, str] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        self.paths.update({name: name for name in agent_files()})
-        self.paths.update({Path(model).name or model: model for model in self.given})
+    @cached_property
+    def offers(self) -> dict[str, Offer]:
+        """Every agent by its name, as they were when they were first asked for."""
+        return offers_of(self.given)
 
     @property
     def first(self) -> str:
         """The agent to begin with: the first that was given, or a shipped one."""
-        return Path(self.given[0]).name if self.given else next(iter(self.paths))
+        return name_of(self.given[0]) if self.given else next(iter(self.offers))
 
     def mind(self, name: str) -> Mind:
         """An agent by its name; Problem 404 where there is none."""
-        if name not in self.paths:
-            raise Problem(404, f"there is no agent '{name[:60]}'; there are: {', '.join(self.paths)}")
-        return load_mind(name, self.paths[name])
+        if name not in self.offers:
+            raise Problem(404, f"there is no agent '{name[:60]}'; there are: {', '.join(self.offers)}")
+        return load_mind(name, self.offers[name].model)
 
     def describe_agents(self) -> list[dict[str, Any]]:
         """Every agent with what a visitor wants to know before choosing; none is loaded for it."""
-        files = agent_files()
-        described = []
-        for name in self.paths:
-            card = read_card(files[name]) if name in files else None
-            about = {"domain": card.domain, "summary": card.summary} if card else {"domain": None, "summary": ""}
-            described.append({"name": name} | about)
-        return described
+        about = ("series", "steps", "domain", "summary")
+        return [{"name": name} | {key: getattr(offer, key) for key in about} for name, offer in self.offers.items()]
 
     def describe_mind(self, name: str) -> dict[str, Any]:
         """One agent in detail."""
@@ -97,6 +112,7 @@ class Library:
             "size": mind.size,
             "levels": None if mind.takes_boards else env.level_count,
             "has_plan": mind.plan is not None,
+            "has_maps": mind.has_maps,
             "symbols": [style.symbol for style in env.palette.styles],
         }
 
@@ -126,7 +142,7 @@ class Library:
         return levels.cells(index)[0]
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=8)
 def load_mind(name: str, path: str) -> Mind:
     """An agent on levels that are there, with its probes."""
     agent = load_somehow(path)

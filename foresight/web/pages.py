@@ -4,17 +4,15 @@ import gzip
 import json
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
-from starlette.middleware import Middleware
 from starlette.requests import Request as HttpRequest
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
+from starlette.types import ASGIApp
 
 from foresight import __version__
 from foresight.errors import ForesightError
@@ -24,11 +22,10 @@ from foresight.web.boards import first_rows, format_runs, read_board, trim
 from foresight.web.episodes import Request
 from foresight.web.guard import Guard
 from foresight.web.library import Library
+from foresight.web.opening import FOLDER, Opening, at_once
 from foresight.web.problems import Problem
 from foresight.web.worker import Worker
 
-FOLDER = Path(str(files("foresight.web")))
-KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 Handler = Callable[[HttpRequest], Awaitable[Response]]
 
 
@@ -42,32 +39,24 @@ class Pages:
     answers: Answers = field(default_factory=Answers)
 
     def __post_init__(self) -> None:
-        self.static = {path.name: path.read_bytes() for path in sorted((FOLDER / "static").iterdir())}
         self.curated = json.loads((FOLDER / "curated.json").read_text())
 
     @property
     def routes(self) -> list[Route]:
-        """Every address; what is not here does not exist, and none leads to a file that a client names."""
+        """Every address but the page's own files; none leads to a file that a client names."""
         get, post = ["GET"], ["POST"]
-        routes = [
+        return [
             Route("/api/start", self.start, methods=get),
             Route("/api/agents/{name}", self.agent, methods=get),
             Route("/api/agents/{name}/tiles.png", self.tiles, methods=get),
             Route("/api/levels", self.level, methods=get),
             Route("/api/episode", self.episode, methods=post),
+            Route("/api/maps", self.maps, methods=post),
             Route("/api/next", self.next, methods=post),
             Route("/api/check", self.check, methods=post),
             Route("/api/solve", self.solve, methods=post),
             Route("/api/gif", self.gif, methods=post),
         ]
-        return [*routes, Route("/", self.file, methods=get), Route("/static/{name}", self.file, methods=get)]
-
-    async def file(self, request: HttpRequest) -> Response:
-        """A file of the page, from memory."""
-        name = request.path_params.get("name", "index.html")
-        if name not in self.static:
-            raise Problem(404, "there is no such page")
-        return Response(self.static[name], media_type=KINDS[Path(name).suffix], headers={"cache-control": "no-cache"})
 
     async def start(self, request: HttpRequest) -> Response:
         """What the page needs first."""
@@ -108,6 +97,13 @@ class Pages:
     async def played(self, asked: Request) -> bytes:
         """An episode, kept or played."""
         return await self.answers.get(key_of(asked), lambda: self.network.submit(lambda: jobs.episode_job(asked)))
+
+    async def maps(self, request: HttpRequest) -> Response:
+        """What every module holds in an episode, as maps."""
+        asked = await run_in_threadpool(parsing.read_request, self.library, parsing.read_json(await request.body()))
+        key = ("maps", key_of(asked))
+        answer = await self.answers.get(key, lambda: self.network.submit(lambda: jobs.maps_job(asked)))
+        return packed_response(request, answer)
 
     async def next(self, request: HttpRequest) -> Response:
         """The next level that the agent solves or fails."""
@@ -155,7 +151,8 @@ class Pages:
 def key_of(asked: Request) -> tuple[Any, ...]:
     """What tells one episode from another."""
     level = asked.level if isinstance(asked.level, int) else asked.level.tobytes()
-    return asked.mind.name, level, asked.think, asked.wishes, asked.since if asked.wishes else 0, asked.strength
+    wishes = (asked.wishes, asked.since, asked.strength) if asked.wishes else ()
+    return asked.mind.name, level, asked.think, asked.beginning, wishes
 
 
 def packed_response(request: HttpRequest, packed: bytes) -> Response:
@@ -181,10 +178,12 @@ async def answer_bug(request: HttpRequest, error: Exception) -> Response:
     return JSONResponse({"error": f"a bug in foresight: {type(error).__name__}"}, 500)
 
 
-def make_app(given: Sequence[str] = (), names: Sequence[str] = (), pages: Pages | None = None) -> Starlette:
-    """The application, for any ASGI server; `given` are models beside those with a name, `names` this server's own."""
-    pages = pages or Pages(Library(tuple(given)))
+def answering(pages: Pages) -> ASGIApp:
+    """What answers requests, without the page's files and unguarded."""
     handled = dict.fromkeys((Problem, ForesightError, HTTPException), answer_problem) | {Exception: answer_bug}
-    return Starlette(
-        routes=pages.routes, exception_handlers=handled, middleware=[Middleware(Guard, names=tuple(names))]
-    )
+    return Starlette(routes=pages.routes, exception_handlers=handled)
+
+
+def make_app(given: Sequence[str] = (), names: Sequence[str] = (), pages: Pages | None = None) -> ASGIApp:
+    """The application, for any ASGI server; `given` are models beside those with a name, `names` this server's own."""
+    return Guard(Opening(at_once(answering(pages or Pages(Library(tuple(given)))))), names)

@@ -53,8 +53,19 @@ def number(values: dict[str, Any], name: str, least: float, most: float, default
     return float(value)
 
 
+def flag(values: dict[str, Any], name: str) -> bool:
+    """True or false of the request; false where it is missing."""
+    value = values.get(name, False)
+    if not isinstance(value, bool):
+        raise Problem(400, f"'{name}': expected true or false")
+    return value
+
+
 def read_request(library: Library, values: dict[str, Any]) -> Request:
-    """An episode to play: `agent`, and `board` or `set` and `level`, or `level` alone; with `think` and `wishes`."""
+    """An episode to play: `agent`, and `board` or `set` and `level`, or `level` alone.
+
+    With `think`, `wishes`, `since` and `strength`, and with `beginning` for the first few moves alone.
+    """
     mind = library.mind(text(values, "agent", library.first))
     level = read_level(library, mind, values)
     return Request(
@@ -64,6 +75,7 @@ def read_request(library: Library, values: dict[str, Any]) -> Request:
         read_wishes(mind, values),
         whole(values, "since", 0, 10_000, 0),
         number(values, "strength", 0, STRONGEST, 2.0),
+        flag(values, "beginning"),
     )
 
 

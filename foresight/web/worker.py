@@ -1,8 +1,10 @@
-"""One thread that computes for everybody, in turns: a job is a generator, and each gets one slice after the other."""
+"""One thread that computes for everybody, slice by slice: a job is a generator, and who has had least comes first.
+
+So somebody who asks for little does not wait for those who ask for much.
+"""
 
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Generator
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -13,13 +15,14 @@ from foresight.web.problems import Problem
 Job = Generator[None, None, Any]  # does a little work between two yields; what it returns is the result
 
 
-@dataclass
+@dataclass(eq=False)
 class Turn:
     """A job in the queue."""
 
     job: Job
     future: Future
-    deadline: float
+    slices: int = 0  # that it has had
+    spent: float = 0.0  # seconds at work, without the first slice: that one may compile a program
 
 
 @dataclass
@@ -27,8 +30,8 @@ class Worker:
     """Takes jobs up to a number, and gives up on those that take too long."""
 
     most: int = 64  # jobs at a time, the one at work among them
-    seconds: float = 30.0  # after which a job has failed
-    turns: deque[Turn] = field(default_factory=deque)
+    seconds: float = 30.0  # of work after which a job has failed
+    turns: list[Turn] = field(default_factory=list)  # in the order in which they came
     changed: threading.Condition = field(default_factory=threading.Condition)
     is_closed: bool = False
     thread: threading.Thread | None = None
@@ -38,7 +41,7 @@ class Worker:
         with self.changed:
             if len(self.turns) >= self.most:
                 raise Problem(503, "too many people ask at the moment: try again in a few seconds")
-            turn = Turn(start(), Future(), time.monotonic() + self.seconds)
+            turn = Turn(start(), Future())
             self.turns.append(turn)
             if self.thread is None:
                 self.thread = threading.Thread(target=self.run, name="foresight-worker", daemon=True)
@@ -47,19 +50,21 @@ class Worker:
         return turn.future
 
     def run(self) -> None:
-        """Slice after slice, round and round, until closed."""
+        """Slice after slice, until closed."""
         while True:
             with self.changed:
                 while not self.turns and not self.is_closed:
                     self.changed.wait()
                 if self.is_closed:
                     return
-                turn = self.turns[0]  # it stays in the queue while it is at work, so that it counts
-            is_over = advance(turn)
-            with self.changed:
-                self.turns.popleft()
-                if not is_over:
-                    self.turns.append(turn)
+                turn = min(self.turns, key=lambda turn: turn.slices)  # it stays in the queue, so that it counts
+            started = time.monotonic()
+            is_over = advance(turn, self.seconds)
+            turn.spent += time.monotonic() - started if turn.slices else 0
+            turn.slices += 1
+            if is_over:
+                with self.changed:
+                    self.turns.remove(turn)
 
     def close(self) -> None:
         """End the thread after the slice it is at."""
@@ -68,13 +73,13 @@ class Worker:
             self.changed.notify()
 
 
-def advance(turn: Turn) -> bool:
-    """One slice of a job; True where it is over, and its future has the result or the error."""
+def advance(turn: Turn, seconds: float) -> bool:
+    """One slice of a job that may work for so many seconds; True where it is over, and its future has what came."""
     try:
         if turn.future.cancelled():
             turn.job.close()
             return True
-        if time.monotonic() > turn.deadline:
+        if turn.spent > seconds:
             turn.job.close()
             raise Problem(504, "this took too long and was given up")
         next(turn.job)

@@ -89,6 +89,11 @@ def test_an_agent_goes_out_and_comes_back_under_another_name(tmp_path, capsys, c
     assert [row["name"] for row in document(capsys)] == [*shipped_names(), "mine"]
 
 
+def with_score(config, **changes):
+    first, *others = config["card"]["scores"]
+    return config["card"] | {"scores": [first | changes, *others]}
+
+
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
@@ -97,6 +102,12 @@ def test_an_agent_goes_out_and_comes_back_under_another_name(tmp_path, capsys, c
         (lambda config: config | {"model_type": "bert"}, "is not of a foresight agent"),
         (lambda config: config | {"card": {"name": 3}}, "is not a model card"),
         (lambda config: [], "is not of a foresight agent"),
+        (lambda config: config | {"card": config["card"] | {"summary": {"x": "y"}}}, "its 'summary' is not a text"),
+        (lambda config: config | {"card": config["card"] | {"steps": True}}, "its 'steps' is not a number"),
+        (lambda config: config | {"card": config["card"] | {"training": ["x"]}}, "its 'training' is not texts by name"),
+        (lambda config: config | {"card": config["card"] | {"limits": [3]}}, "its 'limits' holds something else than"),
+        (lambda config: config | {"card": config["card"] | {"summary": "\x1b[2J"}}, "its 'summary' holds something"),
+        (lambda config: config | {"card": with_score(config, count=[])}, "its 'count' is not a number"),
     ],
 )
 def test_a_folder_that_does_not_fit_together_is_rejected(spoil, message, tmp_path, capsys, cache):

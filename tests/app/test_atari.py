@@ -12,6 +12,7 @@ from foresight.runs.metrics import read_metrics
 from foresight.runs.weights import load_weights
 from tests.app.small_runs import status_of
 from tests.app.test_train import COMMAND, wait_for
+from tests.compiling import QUICKLY
 
 TINY_DRC = "--net drc --depth 1 --ticks 1 --features 2 --net-set hidden=4".split()
 
@@ -28,7 +29,7 @@ def test_the_real_game_is_trained_stopped_evaluated_and_watched(tmp_path, capsys
     out = tmp_path / "run"
     size = "--num-envs 4 --minibatch 2 --unroll 5 --iterations-per-call 1 --max-episode-steps 30 30".split()
     words = ["train", "atari", "--env", "game=breakout", "life_loss_ends=true", *size, *TINY_DRC, "--out", str(out)]
-    environment = os.environ | {"XLA_FLAGS": "--xla_backend_optimization_level=0"}
+    environment = os.environ | {"XLA_FLAGS": QUICKLY}
     process = subprocess.Popen([*COMMAND, *words, "--steps", "1e7"], stderr=subprocess.PIPE, text=True, env=environment)
     wait_for(lambda: (out / "metrics.jsonl").exists() and len(read_metrics(out)) > 2)
     process.send_signal(signal.SIGINT)

@@ -1,7 +1,10 @@
 """A fuzzer over the whole command line: what is wrong is rejected in one line with status 2, and nothing is written."""
 
 import re
+import resource
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -9,8 +12,9 @@ import pytest
 from foresight.app.cli import main
 from tests.app.cli_cases import cases, prepare, sample
 
-IN_TEST, IN_SOAK = 150, 2000
+IN_TEST, IN_SOAK = 150, 2000  # at least; all there are in the soak
 SECONDS = 10  # after which a case hangs
+GIGABYTE = 1 << 30  # that a case may take
 
 
 class Hangs(BaseException):
@@ -25,12 +29,25 @@ def tree(folder: Path) -> list[str]:
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
 
 
+@contextmanager
+def little_memory() -> Iterator[None]:
+    """No more than a gigabyte beyond what this process has: what asks for more gets a MemoryError."""
+    before = resource.getrlimit(resource.RLIMIT_DATA)
+    used = 1024 * int(re.search(r"VmData:\s+(\d+) kB", Path("/proc/self/status").read_text())[1])
+    resource.setrlimit(resource.RLIMIT_DATA, (used + GIGABYTE, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, before)
+
+
 def outcome(words: tuple[str, ...]) -> int | str:
     """The status of a command line run in this process, or what else came of it."""
     signal.signal(signal.SIGALRM, ring)
     signal.setitimer(signal.ITIMER_REAL, SECONDS)
     try:
-        main(list(words))
+        with little_memory():
+            main(list(words))
     except SystemExit as ended:
         return ended.code or 0
     except Hangs:
@@ -75,12 +92,18 @@ def test_command_lines_that_are_wrong_are_rejected_and_write_nothing(tmp_path, m
 
 
 @pytest.mark.soak
-def test_two_thousand_command_lines_that_are_wrong_are_rejected_and_write_nothing(tmp_path, monkeypatch, capsys):
+def test_every_command_line_that_is_wrong_is_rejected_and_writes_nothing(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("FORESIGHT_CACHE", str(tmp_path / "cache"))
-    chosen = sample(IN_SOAK, seed=1)
-    assert len(chosen) == IN_SOAK
+    chosen = sorted(set(cases()))
+    assert len(chosen) >= IN_SOAK
     assert faults(tmp_path, chosen, capsys) == []
+
+
+def test_a_case_that_takes_much_memory_is_seen(monkeypatch):
+    monkeypatch.setattr("tests.app.test_fuzz_cli.main", lambda words: bytearray(2 * GIGABYTE))
+    with pytest.raises(MemoryError):
+        outcome(())
 
 
 def test_the_cases_are_of_every_command_and_differ():

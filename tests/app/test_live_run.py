@@ -18,6 +18,7 @@ from foresight.runs.checkpoints import iterations_in
 from foresight.runs.lock import own
 from foresight.runs.metrics import read_metrics
 from tests.app.small_runs import modules_of
+from tests.compiling import QUICKLY
 
 COMMAND = [sys.executable, "-c", "from foresight.app.cli import main; main()"]
 TRAIN = "train sokoban --preset quick --features 2 --net-set hidden=4 --num-envs 4 --minibatch 4 --unroll 2"
@@ -29,7 +30,7 @@ OFTEN = (
 @contextmanager
 def live_run(folder: Path) -> Iterator[subprocess.Popen]:
     """A process that trains in `folder` and saves and prunes all the time."""
-    environment = os.environ | {"XLA_FLAGS": "--xla_backend_optimization_level=0"}
+    environment = os.environ | {"XLA_FLAGS": QUICKLY}
     command = [*COMMAND, *TRAIN.split(), *OFTEN.split(), "--out", str(folder)]
     trainer = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment)
     try:

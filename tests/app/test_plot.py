@@ -113,6 +113,37 @@ def test_evaluations_that_are_asked_for_and_not_there_are_named(tmp_path, capsys
     assert "a has no evaluations ('test_solved')" in capsys.readouterr().err
 
 
+def test_what_is_published_of_a_network_lies_beside_its_curve_as_far_as_the_run_goes(tmp_path, capsys):
+    run = write_run(tmp_path / "a", DRC, 0.1)
+    append_evaluations(
+        Path(run),
+        [
+            {"iteration": steps, "trained_steps": steps, "seed": 0, "set": "unfiltered-valid", "levels": 1000}
+            | {"max_steps": 120, "greedy": True, "think": 0, "solved_percent": 50.0, "score_mean": 0.0}
+            for steps in (0, 20_000_000, 99_000_000)
+        ],
+    )
+    words = ["plot", run, "--published", "--out", str(tmp_path / "c.png")]
+    assert status_of([*words, "--json"]) == 0
+    published = {each["label"]: each for each in json.loads(capsys.readouterr().out)["published"]}
+    paper = published["DRC(3,3), Guez et al. 2019"]
+    assert (paper["steps"], paper["mean"]) == ([1e7, 2e7, 5e7, 1e8], pytest.approx([0.56, 0.799, 0.93, 0.96]))
+    peer = published["DRC(3,3), AlignmentResearch, best seed, 120 steps a level"]
+    assert (peer["steps"], peer["mean"]) == ([2e7, 1e8], pytest.approx([0.813, 0.954]))
+    assert status_of(words) == 0
+    assert "Guez et al. 2019: 56.0 % at 1e+07, 79.9 % at 2e+07" in capsys.readouterr().out
+
+
+def test_where_nothing_is_published_that_could_lie_beside_the_curves_it_is_said(tmp_path, capsys):
+    run = write_run(tmp_path / "a", CNN, 0.1)
+    words = ["plot", run, "--published", "--out", str(tmp_path / "c.png")]
+    assert status_of(words) == 2
+    assert "--published: expected runs with evaluations on held-out levels" in capsys.readouterr().err
+    evaluate_along(run, [0, 10, 20], levels="unfiltered-valid")
+    assert status_of(words) == 2
+    assert "nothing is published of CNN on unfiltered-valid before 6,300 steps" in capsys.readouterr().err
+
+
 def test_people_are_told_where_curves_end_and_where_the_picture_is(tmp_path, capsys):
     run = write_run(tmp_path / "a", replace(DRC, seeds=2), 0.1)
     assert status_of(["plot", run, "--out", str(tmp_path / "c.svg")]) == 0

@@ -1,8 +1,11 @@
 import json
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 from foresight.app.watch import CELL
+from foresight.insight.probes import Probe
 from foresight.levels import write_set
 from foresight.runs.agents import Agent, export_agent
 from foresight.runs.config import EnvSettings, NetSettings, RunConfig
@@ -59,8 +62,15 @@ def test_probe_reports_every_layer_concept_and_kernel_and_watch_draws_the_plan(a
         *"--limit 1 --think 1 --max-steps 3 --batch 1".split(),
     ]
     assert status_of([*inside, "--probes", probes]) == 0
-    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [(row["concept"], row["tick"]) for row in rows] == [("C_A", 1), ("C_A", 2), ("C_B", 1), ("C_B", 2)]
+    printed = capsys.readouterr().out
+    rows = [json.loads(line) for line in printed.splitlines()]
+    assert [(row["concept"], row.get("tick")) for row in rows] == [(c, t) for c in ("C_A", "C_B") for t in (1, 2, None)]
+
+    kept, figure = tmp_path / "rows.jsonl", tmp_path / "ticks.svg"
+    kept.write_text(printed)
+    assert status_of([*inside[:3], "--rows", str(kept), "--figure", str(figure)]) == 0
+    assert "layer 1, 1x1" in figure.read_text()
+    assert capsys.readouterr().out == ""
 
     assert status_of(words) == 2
     assert "no probes come with" in capsys.readouterr().err
@@ -76,4 +86,45 @@ def test_probe_reports_every_layer_concept_and_kernel_and_watch_draws_the_plan(a
 )
 def test_what_cannot_be_probed_is_rejected_with_its_option(agent, words, message, capsys):
     assert probe(agent, *words) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_routes_are_of_the_movers_and_layers_asked_for(agent, monkeypatch, capsys):
+    def rows(agent, probes, levels, strengths, draws, batch):
+        yield {mover: len(own) for mover, own in levels.items()} | {"layers": [probe.layer for probe in probes]}
+        yield {"strengths": strengths, "draws": draws, "batch": batch}
+
+    probes = [Probe(np.zeros((1, 1, 4, 1, 1, 5)), concept, "c", d) for concept in ("C_A", "C_B") for d in (0, 1)]
+    monkeypatch.setattr("foresight.runs.probe_files.probes_for", lambda source, chosen: probes)
+    monkeypatch.setattr("foresight.insight.report.route_rows", rows)
+    words = ["insight", agent[0], "routes", "--levels", agent[1], "--limit", "3", "--turns", "2"]
+    assert status_of([*words, *"--mover box --layers 2 --strengths 0.5 1 --draws 4 --batch 8".split()]) == 0
+    first, second = map(json.loads, capsys.readouterr().out.splitlines())
+    assert first == {"box": 6, "layers": [1, 1]}
+    assert second == {"strengths": [0.5, 1.0], "draws": 4, "batch": 8}
+    assert status_of(words) == 0
+    assert json.loads(capsys.readouterr().out.splitlines()[0]) == {"agent": 6, "box": 6, "layers": [0, 1, 0, 1]}
+
+
+def test_insight_reads_the_plan_of_a_series_of_agents(agent, tmp_path, capsys):
+    folder, figure = str(Path(agent[0]).parent), tmp_path / "training.svg"
+    words = ["insight", folder, "training", "--levels", agent[1], "--figure", str(figure)]
+    assert status_of([*words, *"--limit 3 --think 1 --max-steps 3 --batch 2".split()]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(row["steps"], row["concept"], row["layer"]) for row in rows] == [(20, "C_A", 1), (20, "C_B", 1)]
+    assert "observation alone" in figure.read_text()
+    assert status_of(["insight", agent[0], "training"]) == 2
+    assert "is one agent: expected a run folder with checkpoints" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["pacing", "--figure", "p.png"], "there is none of pacing; there are of: ticks, routes, training"),
+        (["ticks", "--rows", "r.jsonl"], "--rows are to be drawn: name a picture too (--figure)"),
+        (["ticks", "--rows", "none.jsonl", "--figure", "p.png"], "--rows none.jsonl cannot be read"),
+    ],
+)
+def test_what_cannot_be_drawn_is_rejected_with_its_option(agent, words, message, capsys):
+    assert status_of(["insight", agent[0], *words]) == 2
     assert message in capsys.readouterr().err

@@ -40,6 +40,12 @@ def test_a_port_that_is_taken_is_one_clear_line(capsys):
     assert f"cannot listen at 127.0.0.1 port {port}: Address already in use" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("name", ["a/b", 300 * "n", "two words", "\x1b"])
+def test_a_name_that_no_machine_has_is_rejected(name, capsys):
+    assert status_of(["serve", "--name", name]) == 2
+    assert "expected the name of a machine" in capsys.readouterr().err
+
+
 def test_a_port_that_cannot_be_is_rejected(capsys):
     assert status_of(["serve", "--port", "70000"]) == 2
     assert "--port must be at most 65535" in capsys.readouterr().err

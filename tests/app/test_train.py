@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from foresight.app.flags import with_flags
-from foresight.app.progress import Pace, TrainingProgress, format_duration, format_record
+from foresight.app.progress import Pace, format_duration, format_record
 from foresight.app.train import parse, said
 from foresight.errors import ForesightError
 from foresight.runs.config import NetSettings
@@ -21,6 +21,7 @@ from foresight.runs.metrics import read_metrics
 from foresight.runs.presets import PRESETS, quick
 from foresight.runs.weights import load_weights
 from tests.app.small_runs import arguments, modules_of, status_of, use_linear_networks, write_levels
+from tests.compiling import QUICKLY
 from tests.runs.stored import write_config
 
 COMMAND = [sys.executable, "-c", "from foresight.app.cli import main; main()"]
@@ -267,20 +268,6 @@ def test_durations_read_like_a_clock():
     assert [format_duration(s) for s in (0, 59.6, 61, 3661)] == ["0:00", "1:00", "1:01", "1:01:01"]
 
 
-def test_without_a_terminal_a_line_now_and_then_is_said(capsys):
-    lines = []
-    with TrainingProgress("a run", 2000, 2, lines.append) as progress:
-        begun = time.monotonic()
-        for second in (1, 2, 4, 29, 31, 40, 62):
-            progress.show(RECORD, begun + second)
-    assert len(lines) == 4, "often in the first half minute, then every half minute"
-    assert lines[0].startswith("1,000 of 2,000 steps")
-    with TrainingProgress("a run", 2000, 2, lines.append, quiet=True) as progress:
-        progress.show(RECORD, begun + 100)
-    assert len(lines) == 4
-    assert capsys.readouterr().out == ""
-
-
 def test_help_is_quick_and_gives_examples():
     output, modules = modules_of(["train", "--help"])
     assert "foresight train sokoban --net drc --depth 3 --ticks 3 --levels" in output
@@ -293,7 +280,7 @@ def test_ctrl_c_saves_and_the_same_command_goes_on(tmp_path):
     words = "train sokoban --preset quick --levels builtin/mini-test --depth 1 --ticks 1 --features 4".split()
     words += "--net-set hidden=8 --num-envs 4 --minibatch 4 --unroll 3 --iterations-per-call 1 --steps 1e7".split()
     # Compiling is most of the time here, and less thorough compiling is enough.
-    environment = os.environ | {"XLA_FLAGS": "--xla_backend_optimization_level=0"}
+    environment = os.environ | {"XLA_FLAGS": QUICKLY}
     process = subprocess.Popen(
         [*COMMAND, *words, "--out", str(tmp_path / "run")], stderr=subprocess.PIPE, text=True, env=environment
     )

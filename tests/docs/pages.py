@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+RESULTS = sorted((ROOT / "docs" / "results").glob("*.md"))
+TODAY = "# in today's words\n"  # in a block: above it the commands of a commit, below it those that do the same now
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 INDENTED = re.compile(r"^(?: {4}\S.*\n)+", re.MULTILINE)
 INLINE = re.compile(r"`(foresight [^`]+)`")
@@ -37,6 +39,15 @@ def commands_of(page: str, text: str) -> Iterator[str]:
             found = CALL.search(line)
             if found:
                 yield f"foresight{line[found.end() :]}"
+
+
+def current_commands(page: str, text: str) -> Iterator[str]:
+    """Commands of a page of results that the program takes now; what may be left out of one is left in."""
+    scripts = [block.text for block in blocks_of(page, text) if block.language != "python"]
+    scripts += re.findall(r"^(?: {4}.*\n)+", BLOCK.sub("", text), re.MULTILINE)
+    for script in scripts:
+        now = script.partition(TODAY)[2] or script
+        yield from (re.sub(r"\[(--[^]]*)\]", r"\1", command) for command in commands_of(page, f"```\n{now}```\n"))
 
 
 def mentions_of(page: str, text: str) -> Iterator[str]:

@@ -8,7 +8,7 @@ import tyro
 from foresight.app import cli, train
 from foresight.errors import ForesightError
 from foresight.runs.presets import preset
-from tests.docs.pages import ROOT, commands_of, mentions_of, on_all_pages, words_of
+from tests.docs.pages import RESULTS, ROOT, TODAY, commands_of, current_commands, mentions_of, on_all_pages, words_of
 
 COMMANDS, MENTIONS = on_all_pages(commands_of), on_all_pages(mentions_of)
 UNKNOWN = re.compile(r"nrecogni[sz]ed|no option|no command|unknown")
@@ -58,6 +58,19 @@ def test_a_command_on_a_page_is_taken(complaint, page, command):
 @pytest.mark.parametrize(("page", "command"), MENTIONS, ids=[f"{page}: {command}" for page, command in MENTIONS])
 def test_a_command_in_a_sentence_has_options_that_are_there(complaint, page, command):
     assert not UNKNOWN.search(complaint(command))
+
+
+@pytest.mark.parametrize("page", RESULTS, ids=lambda page: page.name)
+def test_a_recorded_command_is_taken_today_or_has_its_words_of_today_below(complaint, page):
+    commands = [*current_commands(page.name, page.read_text()), *mentions_of(page.name, page.read_text())]
+    assert [command for command in commands if UNKNOWN.search(complaint(command))] == []
+
+
+@pytest.mark.parametrize("page", RESULTS, ids=lambda page: page.name)
+def test_a_command_in_words_of_before_names_its_commit(page):
+    blocks = page.read_text().split(TODAY)[:-1]
+    firsts = [re.findall(r"\n\n    (.*)\n|```\n(.*)\n", block)[-1] for block in blocks]
+    assert [words for words in firsts if not re.match(r"# commit [0-9a-f]{7}", "".join(words))] == []
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,12 @@
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy.optimize import minimize
 
 from foresight.errors import ForesightError
-from foresight.insight.labels import C_A
+from foresight.insight.labels import C_A, label
 from foresight.insight.probes import FitSettings, Probe, choose, confusion, f1_of, fit, macro, score
 from foresight.insight.samples import samples_of
 from foresight.insight.study import study
@@ -17,21 +18,21 @@ QUICK = FitSettings(epochs=6, batch=8, learning_rate=0.05)
 
 def slow_logits(weights: np.ndarray, state: np.ndarray) -> np.ndarray:
     """Square by square, zeros beyond the edge."""
-    size, _, _, block, _, classes = weights.shape
+    size, _, _, tall, wide, classes = weights.shape
     height, width, _ = state.shape
-    out = np.zeros((height * block, width * block, classes))
+    out = np.zeros((height * tall, width * wide, classes))
     for row, column, down, right in np.ndindex(height, width, size, size):
         r, c = row + down - size // 2, column + right - size // 2
         if 0 <= r < height and 0 <= c < width:
             part = np.einsum("c,cabk->abk", state[r, c], weights[down, right])
-            out[row * block : (row + 1) * block, column * block : (column + 1) * block] += part
+            out[row * tall : (row + 1) * tall, column * wide : (column + 1) * wide] += part
     return out
 
 
-@pytest.mark.parametrize(("kernel", "block"), [(1, 1), (3, 1), (3, 2)])
+@pytest.mark.parametrize(("kernel", "block"), [(1, (1, 1)), (3, (1, 1)), (3, (2, 2)), (1, (2, 3))])
 def test_a_probe_is_a_convolution_without_bias(kernel, block):
     chance = np.random.default_rng(0)
-    weights = chance.standard_normal((kernel, kernel, 3, block, block, 5)).astype(np.float32)
+    weights = chance.standard_normal((kernel, kernel, 3, *block, 5)).astype(np.float32)
     states = chance.standard_normal((2, 4, 5, 3)).astype(np.float32)
     got = Probe(weights).logits(states)
     np.testing.assert_allclose(got, [slow_logits(weights, state) for state in states], atol=1e-4)
@@ -86,6 +87,21 @@ def test_a_study_finds_the_layer_that_holds_the_plan():
     assert rows[1]["layer"] == 2
     assert rows[1]["ci95"][0] <= rows[1]["macro_f1"] <= rows[1]["ci95"][1]
     json.dumps(list(rows.values()))
+
+
+def test_the_state_of_an_lstm_is_read_square_by_square_off_all_its_units():
+    """A state [T, N, D, U] whose units hold the labels of a board of 6x6, and beside it the whole observation."""
+    episodes = [wandering(seed, steps=30) for seed in range(60)]
+    told = []
+    for episode in episodes:
+        labels = label("sokoban", episode.observations, C_A)
+        units = np.eye(5)[labels].reshape(len(labels), 1, 1, -1)
+        told.append(replace(episode, activations={"c": units.astype(np.float32)}))
+    settings = FitSettings(epochs=10, batch=16, learning_rate=0.05)
+    (result,) = study("sokoban", "c", told[:50], told[50:], concepts=[C_A], kernels=[1, 3], settings=settings)
+    assert result.probe.weights.shape == (1, 1, 180, 6, 6, 5)
+    assert result.score.macro_f1 > 0.9
+    assert result.baseline.macro_f1 < 0.7
 
 
 def test_an_interval_holds_the_score_and_narrows_with_episodes():

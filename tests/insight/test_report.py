@@ -1,10 +1,12 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from foresight.insight import report
-from foresight.insight.interventions import Outcome
-from foresight.insight.probes import Probe
+from foresight.insight.probes import FitSettings, Probe
+from foresight.insight.records import Keep
+from foresight.levels.cells import BOX, FLOOR, PLAYER
 from tests.insight.nets import small_player
 from tests.insight.test_channels import telling
 from tests.insight.test_pacing import along
@@ -13,17 +15,54 @@ from tests.insight.test_pacing import along
 def test_routes_are_tried_at_every_layer_and_strength_beside_random_vectors(monkeypatch):
     tried = []
 
-    def intervene(agent, levels, probe, strength, random_seed, batch):
-        tried.append((len(levels), probe.concept, probe.layer, strength, random_seed))
-        return Outcome(len(levels), 1, 2)
+    def play_routes(agent, levels, edits, batch):
+        tried.append((len(levels), edits[0].depths, float(np.linalg.norm(edits[0].value[0]))))
+        return [on_the_way(level, number % 2 == 0) for number, level in enumerate(levels)]
 
-    monkeypatch.setattr(report, "intervene", intervene)
-    probes = [Probe(np.zeros((k, k, 2, 1, 1, 5)), c, "c", d) for c in ("C_A", "C_B") for k in (1, 3) for d in (0, 1)]
-    rows = list(report.route_rows(None, probes, report.route_levels(2, 3), (1.0, 2.0), 4))
-    assert len(rows) == 2 * 2 * 2 * 2
-    assert tried[:2] == [(6, "C_A", 0, 1.0, None), (6, "C_A", 0, 1.0, 0)]
-    assert rows[0]["percent"] == 16.7
+    monkeypatch.setattr(report, "play_routes", play_routes)
+    weights = np.random.default_rng(0).standard_normal((1, 1, 2, 1, 1, 5))
+    probes = [Probe(weights[:k, :k], c, "c", d) for c in ("C_A", "C_B") for k in (1,) for d in (0, 1)]
+    rows = list(report.route_rows(None, probes, report.route_levels(2, 3), (1.0, 2.0), 2, 4))
+    assert len(rows) == 2 * (1 + 2 * 2 * 2)
+    assert [size for size, *_ in tried[:3]] == [6, 18, 18]
+    assert [depths for _, depths, _ in tried[1:5]] == [[0], [1], [0], [1]]
+    assert tried[3][2] == pytest.approx(2 * tried[1][2])
+    none, probe, random = rows[:3]
+    assert (none["vectors"], none["strength"], none["episodes"], none["percent"]) == ("none", 0.0, 6, 50.0)
+    assert (probe["vectors"], probe["episodes"], probe["long_way"]) == ("probe", 6, 3)
+    assert (random["vectors"], random["episodes"], random["long_way"]) == ("random", 12, 6)
     assert (rows[-1]["mover"], rows[-1]["layer"], rows[-1]["vectors"]) == ("box", 2, "random")
+
+
+def on_the_way(level, long):
+    """An episode in which the mover goes the long or the short way."""
+    code = {"agent": PLAYER, "box": BOX}[level.mover]
+    boards = []
+    for square in (level.start, *(level.long if long else level.short)):
+        boards.append(np.where(level.cells == code, FLOOR, level.cells))
+        boards[-1][square] = code
+    return replace(telling(0), observations=np.stack(boards), solved=True)
+
+
+def test_the_rise_over_ticks_is_that_from_the_first_to_the_last(monkeypatch):
+    player = small_player()
+    episodes = report.play(player, np.arange(3), think=2, keep=Keep(("c",), steps=2), max_steps=4, batch=4)
+    probe = Probe(np.random.default_rng(0).standard_normal((1, 1, 4, 1, 1, 5)).astype(np.float32), "C_A", "c", 1, 1)
+    *scores, last = report.ticks_of("sokoban", probe, episodes, 2)
+    assert [row["tick"] for row in scores] == [1, 2, 3, 4]
+    assert last["rise"] == pytest.approx(scores[-1]["macro_f1"] - scores[0]["macro_f1"], abs=1e-4)
+    assert last["ci95"][0] <= last["rise"] <= last["ci95"][1]
+
+
+def test_training_gives_scores_and_rises_for_every_agent_of_a_series():
+    series = [(steps, small_player()) for steps in (10, 20)]
+    fast = FitSettings(epochs=1)
+    rows = list(report.training_rows(series, np.arange(2), np.arange(2, 3), 1, 2, max_steps=3, settings=fast))
+    assert [(row["steps"], row["concept"], row["layer"]) for row in rows] == [
+        (steps, concept, layer) for steps in (10, 20) for concept in ("C_A", "C_B") for layer in (1, 2)
+    ]
+    assert rows[:4] == [row | {"steps": 10} for row in rows[4:]]
+    assert all(row["ticks"] == 2 and -1 <= row["rise"] <= 1 for row in rows)
 
 
 def test_pacing_is_counted_without_thinking_and_with_it(monkeypatch):
@@ -46,9 +85,11 @@ def test_channels_are_named_and_what_is_solved_without_them_is_counted(monkeypat
         ("agent", "right", 1),
         ("action", "up", 1),
     ]
-    assert wiped == [[], [([0], [0, 1])], [([0], [2])]]
-    assert [(row["wiped_out"], row["channels"], row["solved"]) for row in rows[2:]] == [
-        ("none", 0, 6),
-        ("named", 2, 0),
-        ("others", 1, 0),
-    ]
+    both, noise = [([0], [0, 1])], [([0], [2])]
+    assert wiped[:3] == [[], both, both]
+    assert wiped[3:7] == [[([0], [1])]] * 2 + [[([0], [0])]] * 2  # those of the action, of the agent
+    assert wiped[7:] == [noise] * 8
+    summary = [(row["wiped_out"], row["operation"], row["channels"], row["solved"]) for row in rows[2:5]]
+    assert summary == [("none", "none", 0, 6), ("all named", "mean", 2, 0), ("all named", "zero", 2, 0)]
+    assert rows[2]["percent"] == 100
+    assert rows[-1]["wiped_out"] == "all others"

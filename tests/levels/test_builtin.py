@@ -13,7 +13,7 @@ from foresight.levels.optimal import shortest_solution
 SETS = {
     "train": (10_000, 10, 4, 4),
     "test": (1_000, 10, 4, 4),
-    "hard": (124, 10, 4, 4),
+    "hard": (281, 10, 4, 4),
     "boxes-5": (300, 10, 5, 5),
     "boxes-6": (300, 10, 6, 6),
     "boxes-7": (300, 10, 7, 7),

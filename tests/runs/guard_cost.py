@@ -39,7 +39,7 @@ def share_of_looking(folder: Path) -> dict[str, float]:
     keep_training = loop.keep_training
 
     def keep_training_timed(state, trainer, *rest):
-        return keep_training(state, trainer._replace(iterations_per_call=timed("calls", trainer.call)), *rest)
+        return keep_training(state, trainer._replace(call=timed("calls", trainer.call)), *rest)
 
     loop.keep_training = keep_training_timed
     run_training(replace(quick(), steps=2.5e5), folder)

@@ -154,3 +154,8 @@ def test_a_run_that_cannot_be_is_refused(change):
 def test_caps_must_rise():
     with pytest.raises(ForesightError, match="`max_episode_steps`"):
         EnvSettings(max_episode_steps=(5, 4))
+
+
+def test_a_setting_out_of_range_names_the_file_it_is_in():
+    with pytest.raises(ForesightError, match=r"^x.safetensors: config.net: `depth` must be at most 1000, not 1000000$"):
+        from_json(RunConfig, {"net": {"depth": 10**6}}, "x.safetensors: config")

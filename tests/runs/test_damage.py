@@ -162,6 +162,10 @@ NONSENSE = [
     {"score": "high"},
     {"run": 5},
     {"metrics_bytes": 1.5},
+    {"metrics_bytes": -1},
+    {"iteration": -1},
+    {"files": {name: {"bytes": -1, "sha256": "", "arrays": {}} for name in (WEIGHTS, STATE)}},
+    {"files": {name: {"bytes": 1, "sha256": "", "arrays": {}} for name in (WEIGHTS, STATE)} | {"x": {}}},
 ]
 
 
@@ -276,6 +280,16 @@ def test_metrics_of_the_right_length_and_other_content_are_found(copy):
     said = []
     assert last_checkpoint(read_run(copy), said.append).manifest.iteration == 3
     assert "metrics.jsonl is damaged: its first" in said[0]
+
+
+def test_a_run_of_which_only_the_beginning_is_good_does_not_start_from_scratch(tmp_path):
+    folder, options = tmp_path / "run", SaveOptions(iterations=3, keep=9)
+    train_loop(folder, {"seed": 1}, **toy.FUNCTIONS, total_iterations=6, options=options)
+    (folder / "metrics.jsonl").write_bytes(len((folder / "metrics.jsonl").read_bytes()) * b"x")
+    before = sorted(folder.rglob("*"))
+    with pytest.raises(ForesightError, match=r"could only be begun anew: .*metrics.jsonl is damaged"):
+        train_loop(folder, {"seed": 1}, **toy.FUNCTIONS, total_iterations=9, options=options)
+    assert sorted(folder.rglob("*")) == before
 
 
 def test_metrics_cut_short_take_the_checkpoint_before_the_cut(copy):

@@ -19,6 +19,7 @@ from foresight.runs.config import DeviceSettings
 from foresight.runs.devices import env_mesh, join_processes
 from foresight.runs.metrics import read_metrics
 from foresight.runs.weights import load_weights
+from tests.compiling import QUICKLY
 from tests.runs.small_run import CONFIG
 
 ROOT = Path(__file__).parent.parent.parent
@@ -26,7 +27,7 @@ ROOT = Path(__file__).parent.parent.parent
 
 def begin(cache: Path, orders: list[dict], virtual_devices: int = 1) -> subprocess.Popen:
     """Start a process that carries out orders one after the other; `cache` keeps what it compiles."""
-    flags = f"--xla_backend_optimization_level=0 --xla_force_host_platform_device_count={virtual_devices}"
+    flags = f"{QUICKLY} --xla_force_host_platform_device_count={virtual_devices}"
     environment = os.environ | {
         "JAX_PLATFORMS": "cpu",
         "XLA_FLAGS": flags,

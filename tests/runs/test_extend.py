@@ -41,7 +41,7 @@ def test_an_extended_run_is_the_longer_run_and_the_finished_one_is_kept(tmp_path
     assert [entry["iteration"] for entry in read_evaluations(tmp_path / "run")] == [8]
 
     archived = tmp_path / "run" / "steps-640"
-    assert f"{tmp_path / 'run'} is extended from 640 to 960 steps, from 320 on; what it was until now" in said[1]
+    assert f"{tmp_path / 'run'} is extended from 640 to 960 steps, from 320 on; what it was until now" in said[0]
     assert load_weights(archived).iteration == finished.iteration == 16
     assert {n: a.tobytes() for n, a in load_weights(archived).arrays.items()} == {
         n: a.tobytes() for n, a in finished.arrays.items()

@@ -14,7 +14,7 @@ from foresight.app.train import parse
 from foresight.errors import ForesightError
 from foresight.learning.settings import LearnSettings
 from foresight.runs.config import RunConfig
-from foresight.runs.folder import open_run, open_together, read_run
+from foresight.runs.folder import Run, digest_of, format_run, open_run, open_together, read_run
 from foresight.runs.lock import check_free, own
 from tests.runs.stored import change_config
 
@@ -161,4 +161,14 @@ def test_a_config_that_is_not_ours_is_refused(tmp_path, text, why):
 def test_a_config_of_a_later_format_is_refused(tmp_path):
     (tmp_path / "config.json").write_text('{"format": 3, "run": "a", "config": {}}')
     with pytest.raises(ForesightError, match=r"config.json has format 3; this version reads format 2"):
+        read_run(tmp_path)
+
+
+@pytest.mark.parametrize("history", [None, {}, ["x"], [{"extended": {}}], [{"extended": {"from_steps": 1}}], "absent"])
+def test_a_config_whose_history_is_none_is_rejected_though_its_digest_is_right(tmp_path, history):
+    stored = json.loads(format_run(Run(tmp_path, "0", RunConfig().as_json())))
+    del stored["sha256"], stored["history"]
+    stored |= {} if history == "absent" else {"history": history}
+    (tmp_path / "config.json").write_text(json.dumps(stored | {"sha256": digest_of(stored)}))
+    with pytest.raises(ForesightError, match="history"):
         read_run(tmp_path)

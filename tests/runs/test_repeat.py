@@ -14,6 +14,7 @@ import pytest
 
 from foresight.runs.checkpoints import iterations_in, read_checkpoint
 from foresight.runs.metrics import read_metrics
+from tests.compiling import QUICKLY
 
 ROOT = Path(__file__).parent.parent.parent
 COMMAND = "sokoban --preset quick"
@@ -73,7 +74,7 @@ def check_that_it_repeats(folder: Path, words: str, watching: str, witness: bool
 def quickly(tmp_path) -> dict[str, str]:
     """An environment in which programs are compiled fast, and once."""
     return {
-        "XLA_FLAGS": "--xla_backend_optimization_level=0",
+        "XLA_FLAGS": QUICKLY,
         "JAX_COMPILATION_CACHE_DIR": str(tmp_path / "cache"),
         "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
     }

@@ -182,10 +182,24 @@ def test_a_run_whose_every_iteration_was_skipped_is_not_done(uninterrupted, tmp_
     records = [{"iteration": at, "skipped": [4.0, 0.0 if at == 8 else 4.0]} for at in (4, 8, 12)]
     (tmp_path / "metrics.jsonl").write_bytes(format_records(records))
     two = dataclasses.replace(CONFIG, seed=3, seeds=2)
-    with pytest.raises(ForesightError, match="has learned nothing: all 12 iterations of seed 3 were not finite"):
+    with pytest.raises(ForesightError, match="nothing since iteration 0: all later ones of seed 3, until 12, were not"):
         train.check_learned(two, tmp_path)
     (tmp_path / "metrics.jsonl").write_bytes(format_records([record | {"skipped": [3, 0]} for record in records]))
     train.check_learned(two, tmp_path)
-    monkeypatch.setattr(train, "read_metrics", lambda folder: [{"skipped": 12.0}])
+    monkeypatch.setattr(train, "read_metrics", lambda folder: [{"iteration": 12, "skipped": 12.0}])
     with pytest.raises(ForesightError, match="has learned nothing"):
         run_training(CONFIG, uninterrupted)
+
+
+def test_a_run_that_ends_with_a_stretch_of_skipped_iterations_is_not_done(tmp_path):
+    records = [{"iteration": at, "skipped": 4.0 if at > 4 else 3.0} for at in (4, 8, 12)]
+    (tmp_path / "metrics.jsonl").write_bytes(format_records(records))
+    with pytest.raises(ForesightError, match="has learned nothing since iteration 4"):
+        train.check_learned(CONFIG, tmp_path)
+
+
+def test_nothing_is_said_before_a_run_is_rejected(uninterrupted, tmp_path):
+    said = []
+    with pytest.raises(ForesightError, match="other settings"):
+        run_training(dataclasses.replace(CONFIG, seed=99), uninterrupted, say=said.append)
+    assert said == []

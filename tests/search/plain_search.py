@@ -50,7 +50,9 @@ def fewest_pushes(board: np.ndarray) -> int | None:
     return None
 
 
-def textbook_levin(board: np.ndarray, policy, mixing: float, cuts: bool, budget: int, value_weight: float = 0.0) -> tuple:
+def textbook_levin(
+    board: np.ndarray, policy, mixing: float, cuts: bool, budget: int, value_weight: float = 0.0
+) -> tuple:
     """Levin tree search by the book: (expansions, moves or None).
 
     `policy(path of states)` gives log-probabilities and the value, which raises costs by `value_weight`.

@@ -3,7 +3,6 @@
 import contextlib
 import http.client
 import json
-import socket
 import threading
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -44,18 +43,26 @@ class Site(NamedTuple):
 
 @contextlib.contextmanager
 def served(pages: Any) -> Iterator[Site]:
+    from foresight.web.pages import make_app
+
+    with served_app(make_app(pages=pages)) as site:
+        yield site._replace(pages=pages)
+    pages.network.close()
+    pages.solver.close()
+
+
+@contextlib.contextmanager
+def served_app(app: Any) -> Iterator[Site]:
     import uvicorn
 
-    from foresight.web.server import settings_of
+    from foresight.web.server import listen, settings_of
 
-    listening = socket.create_server(("127.0.0.1", 0))
-    server = uvicorn.Server(settings_of(pages))
+    listening = listen("127.0.0.1", 0)
+    server = uvicorn.Server(settings_of(app))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
     try:
-        yield Site(listening.getsockname()[1], pages)
+        yield Site(listening.getsockname()[1], None)
     finally:
         server.should_exit = True
         thread.join(10)
-        pages.network.close()
-        pages.solver.close()

@@ -1,15 +1,29 @@
 """The page's requests, asked of a real server."""
 
+import base64
+import gzip
+import json
+import time
+import zlib
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 pytest.importorskip("uvicorn", reason="needs the extra web")
 
-from foresight.insight.playing import Rules, play_in_stretches
+from foresight.insight.playing import STRETCH, Rules, play_in_stretches
 from foresight.insight.playing import play as play_levels
+from foresight.insight.tracing import trace
 from foresight.levels.solution import is_solution, parse_lurd
 from foresight.levels.text import parse
+from foresight.search.solve import solve_cells
+from foresight.web import jobs
 from foresight.web.boards import format_runs, read_board
+from foresight.web.export import finish
+from foresight.web.maps import play_maps, read_most
+from foresight.web.parsing import read_request
 from tests.web.serving import served
 from tests.web.tiny import tiny_pages
 
@@ -33,7 +47,7 @@ def episode(site):
 def test_the_start_names_agents_and_sets(site):
     start = site.get("/api/start").json
     assert {"drc33-100m", "drc33-gridworld"} <= {agent["name"] for agent in start["agents"]}
-    assert {"name": "builtin/hard", "levels": 124, "height": 10, "width": 10, "boxes": 4} in start["sets"]
+    assert {"name": "builtin/hard", "levels": 281, "height": 10, "width": 10, "boxes": 4} in start["sets"]
     assert start["curated"]["set"] == "builtin/hard"
 
 
@@ -67,6 +81,45 @@ def test_an_episode_is_the_one_that_the_library_plays(site, episode):
     held = played.activations["c"][-1, -1, 0]
     classes = mind.plan.agent.read(held)
     assert "".join(map(str, classes.ravel().tolist())) == episode["plan"]["agent"][-1][-1][0]
+
+
+def test_a_beginning_is_how_the_whole_episode_begins(site, episode):
+    asked = {"agent": "tiny", "board": BOARD, "think": 2, "beginning": True}
+    begun = site.post("/api/episode", asked).json
+    assert len(begun["actions"]) == min(STRETCH, len(episode["actions"]))
+    for name in ("boards", "actions", "values", "policy"):
+        assert begun[name] == episode[name][: len(begun[name])]
+    assert begun["plan"]["box"] == episode["plan"]["box"][: len(begun["actions"])]
+
+
+def test_maps_are_what_the_library_traces(site, episode):
+    mind = site.pages.library.agent
+    answer = site.post("/api/maps", {"agent": "tiny", "board": BOARD, "think": 2}).json
+    shape = [answer[name] for name in ("looks", "ticks", "layers", "channels", "height", "width")]
+    assert shape == [len(episode["actions"]), 2, 2, 4, 6, 6]
+    codes = np.frombuffer(zlib.decompress(base64.b64decode(answer["maps"])), np.uint8).reshape(shape)
+    held = trace(mind.agent, 0, think=2, keep=("c",)).activations["c"]
+    shown = (codes.astype(float) - answer["steps"]) / answer["steps"] * np.array(answer["spread"])[:, :, None, None]
+    assert np.abs(shown - np.moveaxis(held, -1, 3)).max() < np.max(answer["spread"]) / answer["steps"]
+
+
+def test_a_wish_is_in_the_maps(site):
+    asked = {"agent": "tiny", "board": BOARD}
+    plain, changed = (site.post("/api/maps", asked | more).json for more in ({}, {"wishes": [WISH], "strength": 8.0}))
+    assert plain["maps"] != changed["maps"]
+
+
+def test_of_a_game_too_long_for_its_memory_the_first_looks_are_kept(site):
+    asked = read_request(site.pages.library, {"agent": "tiny", "board": BOARD})
+    assert finish(play_maps(asked, most_bytes=2 * 2 * 2 * 4 * 36 + 1))["looks"] == 2
+
+
+def test_a_channel_is_named_for_what_the_probe_tells_by_it_most(site):
+    rows = site.post("/api/maps", {"agent": "tiny", "board": BOARD}).json["read_most"]
+    assert len(rows) == 2 * 2 * 4  # layers, concepts, directions
+    mind, held = site.pages.library.agent, np.zeros((1, 1, 2, 6, 6, 4), np.float32)
+    held[0, 0, :, 0, 0, 3] = 1.0  # nothing else varies
+    assert {row[1] for row in read_most(mind, held)} == {3}
 
 
 def test_stretches_give_the_same_episodes_as_playing_at_once(site):
@@ -135,9 +188,22 @@ def test_a_good_board_comes_back_as_rows_and_as_one_line(site):
 def test_a_solution_is_shortest_and_an_unsolvable_board_is_proven_so(site):
     found = site.post("/api/solve", {"board": BOARD}).json
     (board,) = parse(BOARD.encode(), "level")
-    assert (found["outcome"], found["solution"]) == ("solved", "RR")
+    assert (found["outcome"], found["solution"], found["fewest"]) == ("solved", "RR", "moves")
     assert is_solution(board.cells, parse_lurd(found["solution"]))
     assert site.post("/api/solve", {"board": "######\n#$ @.#\n######"}).json["outcome"] == "exhausted"
+
+
+def test_a_board_with_too_many_ways_for_fewest_moves_is_solved_with_fewest_pushes(monkeypatch):
+    (board,) = parse(b"########\n#@     #\n#   $ .#\n#      #\n########", "level")
+    settings = []
+
+    def solve(cells, asked):
+        settings.append(asked.shortest)
+        return solve_cells(cells, replace(asked, budget=1) if asked.shortest == "moves" else asked)
+
+    monkeypatch.setattr(jobs, "solve_cells", solve)
+    found = json.loads(gzip.decompress(finish(jobs.solve_job(board.cells))))
+    assert (settings, found["outcome"], found["fewest"]) == (["moves", "pushes"], "solved", "pushes")
 
 
 def test_the_moves_in_letters_give_the_last_board(site, episode):
@@ -165,6 +231,18 @@ def test_the_next_level_that_it_fails_is_one_that_it_fails(site):
     assert found["level"] > 2
     asked = {"agent": "tiny", "set": "builtin/tiny-test", "level": found["level"]}
     assert not site.post("/api/episode", asked).json["solved"]
+
+
+def test_a_second_visitor_does_not_wait_for_the_first(site):
+    long = {"agent": "tiny", "set": "builtin/tiny-test", "want": "solve", "think": 16, "after": 40}
+    short = {"agent": "tiny", "board": BOARD, "think": 5, "beginning": True}
+    with ThreadPoolExecutor() as threads:
+        first = threads.submit(site.post, "/api/next", long)
+        while not site.pages.network.turns:
+            time.sleep(0.001)
+        assert site.post("/api/episode", short).status == 200
+        assert not first.done()
+        assert first.result(60).status == 200
 
 
 def test_the_same_question_is_computed_once(site, monkeypatch):

@@ -1,91 +1,17 @@
-"""The page in a real browser: Chromium where there is one on this machine, with the shipped agent."""
+"""The page in a real browser: watch, scrub, think, draw, paste, play, change its mind, and share."""
 
-import os
-import shutil
+import re
 
 import pytest
 
 pytest.importorskip("uvicorn", reason="needs the extra web")
 pytest.importorskip("playwright.sync_api", reason="needs playwright, of the extra dev")
 
-from playwright import sync_api as playwright
-
 from foresight.web.export import page_of, record
 from foresight.web.library import Library
-from foresight.web.pages import Pages
-from tests.web.serving import served
+from tests.web.browsing import LEVEL, needs_chromium, picture, settled, text, wait_for
 
-CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
-CHROMIUM = CHROMIUM or shutil.which("google-chrome")
-pytestmark = [
-    pytest.mark.extra,
-    pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium on this machine (CHROMIUM names one)"),
-]
-FLAGS = """--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking
-    --disable-component-update --disable-sync""".split()
-LEVEL = "#agent=drc33-100m&set=builtin/hard&level=14"
-WAIT = 30_000  # milliseconds; programs are compiled while the first test waits
-PAIR = "#######\n#@ $ .#\n#######"
-
-
-@pytest.fixture(scope="module")
-def site():
-    with served(Pages(Library())) as site:
-        yield site
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield browser
-        browser.close()
-
-
-@pytest.fixture
-def visit(site, browser):
-    """Open an address, as a visitor who has been here before; nothing may be said on the console."""
-    contexts, said = [], []
-
-    def open_page(hash_="", seen=True, path=None, **options):
-        context = browser.new_context(
-            **{"viewport": {"width": 1280, "height": 900}, "reduced_motion": "reduce"} | options
-        )
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(WAIT)
-        page.on("console", lambda message: said.append(message.text))
-        page.on("pageerror", lambda error: said.append(str(error)))
-        page.on(
-            "request",
-            lambda request: (
-                said.append(request.url)
-                if not request.url.startswith((site.address, "blob:", "file:", "data:"))
-                else None
-            ),
-        )
-        if seen:
-            page.add_init_script("localStorage.setItem('foresight-seen', 'yes')")
-        page.goto(site.address + hash_ if path is None else f"{path.as_uri()}{hash_}")
-        return page
-
-    yield open_page
-    for context in contexts:
-        context.close()
-    assert said == []
-
-
-def text(page, selector):
-    return page.locator(selector).inner_text()
-
-
-def wait_for(page, selector, words):
-    page.wait_for_function("([s, w]) => document.querySelector(s).textContent.includes(w)", arg=[selector, words])
-
-
-def picture(page):
-    page.wait_for_timeout(150)
-    return page.locator("#board").screenshot()
+pytestmark = [pytest.mark.extra, needs_chromium]
 
 
 def test_a_link_shows_a_moment_and_the_scrubber_moves_it(visit):
@@ -147,7 +73,7 @@ def test_a_pasted_level_is_checked_and_its_fault_named(visit):
     page.locator("#text").fill("7#|#@-$-.#|7#")
     wait_for(page, "#draw-status", "A level with 1 box.")
     page.locator("#prove").click()
-    wait_for(page, "#draw-status", "Yes: 3 moves with 2 pushes")
+    wait_for(page, "#draw-status", "Yes: 3 moves and 2 pushes: no solution has fewer moves.")
     page.locator("#text").fill("######\n#$ @.#\n######")
     wait_for(page, "#draw-status", "A level with 1 box.")
     page.locator("#prove").click()
@@ -164,10 +90,10 @@ def test_a_level_is_drawn_by_keyboard_and_given_to_the_agent(visit):
         page.keyboard.press(key)
     wait_for(page, "#draw-status", "A level with 1 box.")
     page.locator("#let-it-play").click()
-    wait_for(page, "#status", "solved it in 1 moves")
+    wait_for(page, "#status", "solved it in 1 move.")
     assert "board=" in page.evaluate("location.hash")
     page.reload()
-    wait_for(page, "#status", "solved it in 1 moves")
+    wait_for(page, "#status", "solved it in 1 move.")
 
 
 def test_tiles_are_painted_by_dragging(visit):
@@ -193,7 +119,7 @@ def test_a_visitor_plays_undoes_asks_and_wins(visit):
     page.locator("#undo").click()
     assert (text(page, "#moves"), text(page, "#pushes")) == ("1", "0")
     page.locator("#hint").click()
-    wait_for(page, "#play-status", "It would go right, and it would need 2 moves from here.")
+    wait_for(page, "#play-status", "It would go right. It is done in 2 moves.")
     page.locator("#ghost").check()
     wait_for(page, "#play-status", "Its ghost solves it in 3 moves.")
     page.locator("[data-move='4']").click()
@@ -219,12 +145,12 @@ def test_an_arrow_is_dragged_into_its_plan_and_judged(visit):
     again = visit("#" + link.split("#")[1])
     wait_for(again, "#wishes", "go right, row 9, column 4")
     page.locator("#forget").click()
-    wait_for(page, "#status", "It solved it in 46 moves.")
+    wait_for(page, "#status", "it solved it in 46 moves.")
 
 
 def test_the_next_level_that_it_fails_and_the_exports(visit):
     page = visit("#agent=drc33-100m&set=builtin/hard&level=1&think=4")
-    wait_for(page, "#status", "It ")
+    wait_for(page, "#status", " it ")
     page.locator("#next-success").click()
     wait_for(page, "#status", "solved it in 53 moves")
     assert page.locator("#level").input_value() == "4"
@@ -238,76 +164,18 @@ def test_the_next_level_that_it_fails_and_the_exports(visit):
     assert download.value.suggested_filename == "foresight.gif"
 
 
-def test_a_first_visit_is_told_three_captions_once(visit):
-    page = visit(seen=False)
-    page.locator("#tour").wait_for(state="visible")
-    for words in ("1 of 3", "2 of 3", "3 of 3"):
-        assert text(page, "#tour-count") == words
-        page.keyboard.press("Enter")
-    assert page.locator("#tour").is_hidden()
-    page.reload()
-    wait_for(page, "#status", "solved")
-    assert page.locator("#tour").is_hidden()
-
-
-def test_a_phone_shows_everything_without_scrolling_sideways(visit):
-    page = visit(f"{LEVEL}&think=4&compare=1", viewport={"width": 360, "height": 740}, has_touch=True)
-    wait_for(page, "#status", "Thinking helps")
-    for mode in ("watch", "play", "draw"):
-        page.locator(f"#tab-{mode}").click()
-        page.wait_for_timeout(200)
-        assert page.evaluate("document.documentElement.scrollWidth") <= 360, mode
-
-
-def test_everything_is_reached_by_keyboard_alone(visit):
-    page = visit(f"{LEVEL}&think=4")
-    wait_for(page, "#status", "solved")
-    wanted = page.evaluate(
-        """() => [...document.querySelectorAll('button, select, input, canvas[tabindex]')].filter((e) =>
-            e.offsetParent && !e.disabled && e.tabIndex >= 0 && e.type !== 'radio').map((e) => e.id || e.textContent)"""
-    )
-    reached = set()
-    for _ in range(len(wanted) + 15):
-        page.keyboard.press("Tab")
-        reached.add(page.evaluate("document.activeElement.id || document.activeElement.textContent"))
-    assert set(wanted) <= reached
-    page.locator("#tab-watch").focus()
-    page.keyboard.press("ArrowRight")
-    wait_for(page, "#moves", "0")
-    assert page.locator("#tab-play").get_attribute("aria-selected") == "true"
-
-
-def test_everything_has_a_name_and_enough_contrast(visit):
-    for scheme in ("light", "dark"):
-        page = visit(f"{LEVEL}&think=4&compare=1", color_scheme=scheme)
-        wait_for(page, "#status", "Thinking helps")
-        nameless = page.evaluate(
-            """() => [...document.querySelectorAll('button, select, input, textarea, canvas, svg[role=img]')]
-                .filter((e) => !(e.getAttribute('aria-label') || e.textContent.trim() || e.labels?.length))
-                .map((e) => e.outerHTML)"""
-        )
-        assert nameless == []
-        assert page.evaluate(CONTRASTS) == []
-
-
-CONTRASTS = """() => {
-  const parse = (text) => (text.match(/[\\d.]+/g) ?? []).map(Number);
-  const light = ([r, g, b]) => [r, g, b].map((x) => (x /= 255) <= 0.03928 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4)
-    .reduce((sum, x, i) => sum + x * [0.2126, 0.7152, 0.0722][i], 0);
-  const ground = (e) => { for (; e; e = e.parentElement) {
-    const c = parse(getComputedStyle(e).backgroundColor);
-    if (c.length === 3 || c[3] > 0.9) return c; }
-    return [255, 255, 255]; };
-  const bad = [];
-  for (const e of document.querySelectorAll('body *')) {
-    const own = [...e.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim());
-    if (!own || !e.offsetParent || e.disabled || e.closest('option')) continue;
-    const [a, b] = [light(parse(getComputedStyle(e).color)), light(ground(e))].sort((x, y) => y - x);
-    const ratio = (a + 0.05) / (b + 0.05);
-    if (ratio < 4.5) bad.push(`${e.tagName} ${e.id} ${e.textContent.slice(0, 30)} ${ratio}`);
-  }
-  return bad;
-}"""
+@pytest.mark.parametrize(
+    "level", ["set=builtin/hard&level=14", "board=7%23|%23@-$-.%23|%235-%23|%235-%23|%235-%23|%235-%23|7%23"]
+)
+def test_the_python_of_a_changed_mind_gives_the_same_game(visit, capsys, monkeypatch, tmp_path, level):
+    page = visit(f"#agent=drc33-100m&{level}&think=2&wishes=3.3.A.down,4.4.B.right&strength=4")
+    wait_for(page, "#status", "of your 2 wishes")
+    page.locator("#python").click()
+    monkeypatch.chdir(tmp_path)
+    exec(text(page, "#exported"), {})
+    outcome = re.fullmatch(r"(not solved|solved) in (\d+) moves\n", capsys.readouterr().out)
+    did = "did not solve it" if outcome[1] == "not solved" else "solved it"
+    assert f"and {did} in {outcome[2]} move" in text(page, "#status")
 
 
 def test_another_domain_is_shown_with_its_own_tiles(visit):
@@ -322,9 +190,12 @@ def test_an_exported_page_opens_without_a_server(visit, tmp_path):
     path = tmp_path / "index.html"
     path.write_text(page_of(record(Library(), curated)))
     page = visit(path=path)
-    wait_for(page, "#status", "It solved it in 46 moves.")
+    wait_for(page, "#status", "it solved it in 46 moves.")
     page.locator("#compare").check()
     wait_for(page, "#status", "Thinking helps")
+    settled(page, "inside")
+    page.locator(".map").nth(61).click()
+    wait_for(page, "#chosen", "Layer 2, channel 29")
     page.locator("#tab-play").click()
     page.locator("[aria-label^='The board, your move 1,']").focus()
     page.keyboard.press("ArrowRight")

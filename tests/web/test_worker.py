@@ -67,6 +67,38 @@ def test_a_job_that_takes_too_long_is_given_up_and_the_next_is_served():
     worker.close()
 
 
+def test_a_job_is_not_given_up_for_the_time_that_its_first_slice_takes():
+    worker = Worker(seconds=0.05)
+
+    def compiling():
+        time.sleep(0.1)
+        yield
+        return "compiled"
+
+    waiting = [worker.submit(compiling) for _ in range(2)]
+    assert [future.result(5) for future in waiting] == ["compiled", "compiled"]
+    worker.close()
+
+
+def test_who_has_had_least_comes_first():
+    worker, log, gates = Worker(), [], [threading.Event(), threading.Event()]
+
+    def long():
+        yield from counting("long", 5, log)
+        gates[0].set()
+        gates[1].wait(5)
+        yield from counting("long", 5, log)
+
+    first = worker.submit(long)
+    gates[0].wait(5)
+    second = worker.submit(lambda: counting("short", 3, log))
+    gates[1].set()
+    assert second.result(5) == "short"
+    first.result(5)
+    assert log == ["long"] * 6 + ["short"] * 3 + ["long"] * 4
+    worker.close()
+
+
 def test_an_error_of_a_job_is_its_own():
     worker = Worker()
 

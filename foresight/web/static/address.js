@@ -1,7 +1,7 @@
 // Everything that is shown stands in the address, so that a link shows exactly this.
 
 export const DEFAULTS = {
-  mode: "watch", agent: "", set: "", level: 0, board: "", think: 0, compare: 0, look: 0, tick: 0, wishes: "", since: 0, strength: 2,
+  mode: "watch", agent: "", set: "", level: 0, board: "", think: 0, compare: 0, look: 0, tick: 0, wishes: "", since: 0, strength: 2, channel: "", pins: "", beside: 0,
 };
 
 /** The state in an address's hash; what is missing or makes no sense is as in DEFAULTS. */
@@ -33,6 +33,17 @@ export function readWishes(text) {
     return { row: Number(row), column: Number(column), concept: LETTERS[letter] ?? "C_A", direction };
   });
 }
+
+/** Pinned channels in an address: `2.14.boxes right,0.3.`, layer and channel from 0. */
+export function readPins(text) {
+  return text.split(",").filter(Boolean).map((part) => {
+    const [layer, channel, name = ""] = part.split(".");
+    return { layer: Number(layer), channel: Number(channel), name };
+  }).filter(({ layer, channel }) => Number.isInteger(layer) && Number.isInteger(channel) && layer >= 0 && channel >= 0);
+}
+
+export const writePins = (pins) =>
+  pins.map(({ layer, channel, name }) => `${layer}.${channel}.${name.replace(/[.,]/g, " ").trim()}`).join(",");
 
 export const writeWishes = (wishes) =>
   wishes.map((wish) => `${wish.row}.${wish.column}.${wish.concept.at(-1)}.${wish.direction}`).join(",");

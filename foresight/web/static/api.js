@@ -36,6 +36,7 @@ export const getStart = async () => (await ask("api/start")).json();
 export const getAgent = async (name) => (await ask(`api/agents/${encodeURIComponent(name)}`)).json();
 export const getLevel = async (set, index) => (await ask(`api/levels?set=${encodeURIComponent(set)}&index=${index}`)).json();
 export const getEpisode = async (wanted, signal) => (await post("api/episode", wanted, signal)).json();
+export const getMaps = async (wanted, signal) => (await post("api/maps", wanted, signal)).json();
 export const getNext = async (wanted) => (await post("api/next", wanted)).json();
 export const getCheck = async (wanted, signal) => (await post("api/check", wanted, signal)).json();
 export const getSolution = async (board) => (await post("api/solve", { board })).json();

@@ -1,10 +1,11 @@
 // A board on a canvas: tiles, things that slide from square to square, and the plan as arrows that fade in and out.
 
+import { colours } from "./maps.js";
 import { BOX_ON_TARGET, WALL, MOVES, hasBox, hasPlayer, hasTarget, playerOf } from "./rules.js";
+import { crate, disc, drawArrow, figure, makeRoom, outline } from "./shapes.js";
 
 const SLIDE = 110; // milliseconds
 const FADE = 0.25; // of the way to its place that an arrow's strength goes in each picture
-const TURN = [0, -Math.PI / 2, Math.PI / 2, Math.PI, 0, -Math.PI / 4, -3 * Math.PI / 4, Math.PI / 4, 3 * Math.PI / 4];
 
 export const isCalm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
@@ -17,6 +18,8 @@ export class BoardView {
     this.arrows = new Map(); // "kind cell class" to { now, goal }
     this.marks = { cursor: null, fault: null, ghost: null, wishes: [], drag: null };
     this.sliding = null;
+    this.warmth = null; // one channel of the network's memory, laid over the board
+    this.isPlain = false; // every wall alike, as when a level is drawn
     new ResizeObserver(() => this.redraw()).observe(canvas);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.redraw());
   }
@@ -43,6 +46,12 @@ export class BoardView {
         this.arrows.set(key, arrow);
       }
     }
+    this.redraw();
+  }
+
+  /** Lay a map over the board: { height, width, steps, codes }, or null for none. */
+  heat(map) {
+    this.warmth = map;
     this.redraw();
   }
 
@@ -77,6 +86,7 @@ export class BoardView {
     const ink = inksOf(canvas);
     const progress = this.progress(now);
     board.cells.forEach((code, cell) => this.inCell(cell, side, () => this.ground(code, cell, ink)));
+    if (this.warmth) this.drawHeat(width, height);
     const moved = progress < 1 ? this.sliding : null;
     board.cells.forEach((code, cell) => {
       const from = moved?.to.get(cell);
@@ -86,6 +96,18 @@ export class BoardView {
     const isFading = this.drawArrows(side, ink);
     this.drawMarks(side, ink);
     return progress < 1 || isFading;
+  }
+
+  drawHeat(width, height) {
+    const { context: c, warmth } = this, inks = colours(this.canvas, warmth.steps);
+    const across = width / warmth.width, down = height / warmth.height;
+    const isFaint = (square) => !this.tiles && this.board.cells.length === warmth.codes.length && this.board.cells[square] === WALL;
+    warmth.codes.forEach((code, square) => {
+      c.globalAlpha = (isFaint(square) ? 0.4 : 0.9) * (Math.abs(code - warmth.steps) / warmth.steps) ** 0.75;
+      c.fillStyle = `rgb(${inks[code]})`;
+      c.fillRect((square % warmth.width) * across, Math.floor(square / warmth.width) * down, across + 0.5, down + 0.5);
+    });
+    c.globalAlpha = 1;
   }
 
   progress(now) {
@@ -101,10 +123,11 @@ export class BoardView {
 
   /** Draw within a cell, in units of its side. */
   inCell(cell, side, draw, [right, down] = [0, 0]) {
-    const { context: c, board } = this;
+    const { context: c, board } = this, column = cell % board.width, row = Math.floor(cell / board.width);
+    const x = Math.round(column * side), y = Math.round(row * side); // whole pixels, so that no seams show
     c.save();
-    c.translate(((cell % board.width) + right) * side, (Math.floor(cell / board.width) + down) * side);
-    c.scale(side, side);
+    c.translate(x + right * side, y + down * side);
+    c.scale(Math.round((column + 1) * side) - x, Math.round((row + 1) * side) - y);
     draw();
     c.restore();
   }
@@ -113,23 +136,23 @@ export class BoardView {
     const { context: c, board, tiles } = this;
     if (tiles) {
       c.imageSmoothingEnabled = false;
-      c.drawImage(tiles, code * tiles.height, 0, tiles.height, tiles.height, 0, 0, 1.01, 1.01);
+      c.drawImage(tiles, code * tiles.height, 0, tiles.height, tiles.height, 0, 0, 1, 1);
       return;
     }
     const isWall = code === WALL;
-    c.fillStyle = isWall ? ink.wall : ink.floor;
-    c.fillRect(-0.005, -0.005, 1.01, 1.01);
+    c.fillStyle = isWall ? (this.isPlain || isBesideFloor(board, cell) ? ink.wall : ink.outside) : ink.floor;
+    c.fillRect(0, 0, 1, 1);
     if (isWall) {
       const below = board.cells[cell + board.width];
       if (below !== undefined && below !== WALL) {
         c.fillStyle = ink.edge;
-        c.fillRect(-0.005, 0.86, 1.01, 0.145);
+        c.fillRect(0, 0.86, 1, 0.14);
       }
       return;
     }
     if ((cell % board.width + Math.floor(cell / board.width)) % 2) {
       c.fillStyle = ink.checker;
-      c.fillRect(-0.005, -0.005, 1.01, 1.01);
+      c.fillRect(0, 0, 1, 1);
     }
     if (hasTarget(code)) {
       c.strokeStyle = ink.target;
@@ -165,8 +188,8 @@ export class BoardView {
       const [kind, cell, direction] = key.split(" ");
       const isBox = kind === "box", isShared = this.isShared(isBox ? "agent" : "box", cell);
       this.inCell(Number(cell), side, () => {
-        c.globalAlpha = arrow.now;
-        if (isShared) c.translate(...(direction < 3 ? [isBox ? 0.17 : -0.17, 0] : [0, isBox ? 0.17 : -0.17]));
+        c.globalAlpha = arrow.now * (this.warmth ? 0.55 : 1);
+        if (isShared) makeRoom(c, direction < 3, isBox ? 1 : -1);
         drawArrow(c, Number(direction), isBox ? ink.pushes : ink.walks, ink.halo, isBox);
       });
     }
@@ -190,6 +213,15 @@ export class BoardView {
   }
 }
 
+/** Whether a wall has a square beside it, or at a corner, that is none. */
+function isBesideFloor({ cells, height, width }, cell) {
+  const row = Math.floor(cell / width), column = cell % width;
+  for (let r = Math.max(0, row - 1); r <= Math.min(height - 1, row + 1); r++) {
+    for (let k = Math.max(0, column - 1); k <= Math.min(width - 1, column + 1); k++) if (cells[r * width + k] !== WALL) return true;
+  }
+  return false;
+}
+
 /** What moved where, from one board to the next: { to: cell now -> cell before }. */
 function slideBetween(before, after) {
   const to = new Map();
@@ -202,89 +234,10 @@ function slideBetween(before, after) {
   return isStep ? { to } : null;
 }
 
-const INKS = ["wall", "edge", "floor", "checker", "target", "box", "box-dark", "home", "home-dark", "player", "player-dark", "eyes", "walks", "pushes", "fault", "halo"];
+const INKS = ["outside", "wall", "edge", "floor", "checker", "target", "box", "box-dark", "home", "home-dark", "player", "player-dark", "eyes", "walks", "pushes", "fault", "halo"];
 
 function inksOf(canvas) {
   const style = getComputedStyle(canvas);
   const camel = (name) => name.replace(/-(.)/, (_, letter) => letter.toUpperCase());
   return Object.fromEntries(INKS.map((name) => [camel(name), style.getPropertyValue(`--board-${name}`).trim()]));
-}
-
-function disc(c, x, y, radius) {
-  c.beginPath();
-  c.arc(x, y, radius, 0, 2 * Math.PI);
-}
-
-function outline(c, colour, width) {
-  c.strokeStyle = colour;
-  c.lineWidth = width;
-  c.beginPath();
-  c.roundRect(width / 2, width / 2, 1 - width, 1 - width, 0.12);
-  c.stroke();
-}
-
-function crate(c, colour, dark) {
-  c.fillStyle = dark;
-  c.beginPath();
-  c.roundRect(0.07, 0.07, 0.86, 0.86, 0.14);
-  c.fill();
-  c.fillStyle = colour;
-  c.beginPath();
-  c.roundRect(0.13, 0.13, 0.74, 0.74, 0.08);
-  c.fill();
-  c.strokeStyle = dark;
-  c.lineWidth = 0.07;
-  c.lineCap = "round";
-  c.beginPath();
-  c.moveTo(0.25, 0.25);
-  c.lineTo(0.75, 0.75);
-  c.moveTo(0.75, 0.25);
-  c.lineTo(0.25, 0.75);
-  c.stroke();
-}
-
-function figure(c, ink) {
-  c.fillStyle = ink.playerDark;
-  disc(c, 0.5, 0.53, 0.38);
-  c.fill();
-  c.fillStyle = ink.player;
-  disc(c, 0.5, 0.49, 0.36);
-  c.fill();
-  c.fillStyle = ink.eyes;
-  disc(c, 0.38, 0.44, 0.065);
-  c.fill();
-  disc(c, 0.62, 0.44, 0.065);
-  c.fill();
-}
-
-/** An arrow along a direction by its class, with a halo around it; class 0, "not here", is a cross. */
-function drawArrow(c, direction, colour, halo, isThick) {
-  c.translate(0.5, 0.5);
-  c.lineCap = "round";
-  c.lineJoin = "round";
-  c.beginPath();
-  if (direction) {
-    c.rotate(TURN[direction]);
-    arrowPath(c, isThick ? 0.075 : 0.045, isThick ? 0.22 : 0.17);
-  } else {
-    c.rotate(Math.PI / 4);
-    c.rect(-0.3, -0.06, 0.6, 0.12);
-    c.rect(-0.06, -0.3, 0.12, 0.6);
-  }
-  c.strokeStyle = halo;
-  c.lineWidth = 0.09;
-  c.stroke();
-  c.fillStyle = colour;
-  c.fill();
-}
-
-function arrowPath(c, half, head) {
-  c.moveTo(-0.38, -half);
-  c.lineTo(0.4 - 1.15 * head, -half);
-  c.lineTo(0.4 - 1.15 * head, -head);
-  c.lineTo(0.4, 0);
-  c.lineTo(0.4 - 1.15 * head, head);
-  c.lineTo(0.4 - 1.15 * head, half);
-  c.lineTo(-0.38, half);
-  c.closePath();
 }

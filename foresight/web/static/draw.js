@@ -79,6 +79,8 @@ export class Draw {
   show(fault) {
     const { view } = this.page;
     view.tiles = null;
+    view.isPlain = true;
+    view.heat(null);
     view.plan(null);
     view.mark({ wishes: [], ghost: null, drag: null, cursor: this.cursor, fault });
     view.show(this.board);

@@ -1,12 +1,14 @@
 // The page: choosers, modes and the address; watching, playing and drawing are in files of their own.
 
 import { getAgent, getGif, getLevel, getNext, getStart, getTiles } from "./api.js";
-import { readAddress, writeAddress } from "./address.js";
-import { BoardView } from "./board.js";
+import { readAddress, readWishes, writeAddress } from "./address.js";
+import { BoardView, isCalm } from "./board.js";
 import { Draw } from "./draw.js";
+import { Inside } from "./inside.js";
 import { Play } from "./play.js";
+import { expandRuns, pythonOf } from "./python.js";
 import { boardOfRows } from "./rules.js";
-import { startTour, store, stored } from "./tour.js";
+import { isFirstVisit, startTour, store, stored } from "./tour.js";
 import { Watch } from "./watch.js";
 
 const THEMES = ["", "light", "dark"];
@@ -20,12 +22,19 @@ class Page {
     this.view = new BoardView(byId("board"));
     this.otherView = new BoardView(byId("board-other"));
     this.start = await getStart();
-    this.modes = { watch: new Watch(this), play: new Play(this), draw: new Draw(this) };
+    this.modes = { watch: new Watch(this), inside: new Inside(this), play: new Play(this), draw: new Draw(this) };
     this.wire();
     this.fill();
     if (!this.state.agent) this.welcome();
-    await this.show(!this.state.look && !this.state.tick);
-    startTour();
+    const isNew = !this.state.look && !this.state.tick;
+    if (isFirstVisit()) startTour((number) => this.tell(number));
+    await this.show(isNew);
+  }
+
+  /** A first visit: it waits through the first caption, and plays from the second on. */
+  tell(number) {
+    this.isHeld = number === 0;
+    if (!this.isHeld && !isCalm() && this.state.mode === "watch" && !this.modes.watch.timer) this.modes.watch.start();
   }
 
   /** What a visitor sees who comes without a link: a level that thinking solves. */
@@ -37,8 +46,8 @@ class Page {
 
   fill() {
     const option = (name, text = name) => Object.assign(document.createElement("option"), { value: name, textContent: text });
-    byId("agent").replaceChildren(...this.start.agents.map(({ name, domain }) => option(name, domain ? `${name} (${domain})` : name)));
-    byId("set").replaceChildren(...this.start.sets.map(({ name, levels }) => option(name, `${name} (${levels})`)), option("", "a level of your own"));
+    byId("agent").replaceChildren(...this.start.agents.map((about) => option(about.name, describeAgent(about))));
+    byId("set").replaceChildren(...this.start.sets.map(({ name, levels }) => option(name, `${name} · ${levels}`)), option("", "a level of your own"));
     const chips = this.start.curated.levels.map((level) => {
       const chip = Object.assign(document.createElement("button"), { textContent: level, title: "Fails without thinking, solves with it" });
       const { agent, set, think } = this.start.curated;
@@ -64,10 +73,10 @@ class Page {
     document.querySelectorAll("[data-mode]").forEach((tab) => { tab.onclick = () => this.change({ mode: tab.dataset.mode }); });
     byId("share").onclick = () => this.copy(location.href, "Link copied.");
     byId("theme").onclick = () => this.theme((THEMES.indexOf(document.documentElement.dataset.theme ?? "") + 1) % THEMES.length);
-    byId("help").onclick = () => startTour(true);
+    byId("help").onclick = () => startTour();
     byId("gif").onclick = () => this.saveGif();
     byId("lurd").onclick = () => this.exportText(this.modes.watch.episode?.lurd ?? "");
-    byId("python").onclick = () => this.exportText(this.python());
+    byId("python").onclick = () => this.exportText(pythonOf(this.state, Boolean(this.agent.size)));
     addEventListener("hashchange", () => { this.state = readAddress(location.hash); this.guarded(() => this.show(false)); });
     addEventListener("keydown", (event) => this.key(event));
     this.theme(Math.max(0, THEMES.indexOf(stored("foresight-theme") ?? "")));
@@ -83,6 +92,12 @@ class Page {
     const { agent, set, level, board, think } = this.state;
     if (!this.agent.size) return { agent, level, think };
     return board ? { agent, board, think } : { agent, set, level, think };
+  }
+
+  /** The same, with the arrows that were written. */
+  asked() {
+    const { since, strength } = this.state, wishes = readWishes(this.state.wishes);
+    return wishes.length ? { ...this.wanted(), wishes, since, strength } : this.wanted();
   }
 
   /** Change the state, and show what it says; `isNew` where it is another level. */
@@ -109,14 +124,23 @@ class Page {
       state.agent = this.agent.name;
       this.tiles = this.agent.size ? null : await getTiles(this.agent.name);
     }
-    if (!this.agent.size) Object.assign(state, { mode: "watch", board: "" });
+    if (!this.modes[state.mode]) state.mode = "watch";
+    if (!this.agent.size) Object.assign(state, { mode: this.isWatching ? state.mode : "watch", board: "" });
     else if (!state.board && !this.start.sets.some(({ name }) => name === state.set)) state.set = this.fitting()[0]?.name ?? "";
     this.showChoosers();
     this.showMode();
     this.modes.watch.stop();
-    if (state.mode === "watch") await this.modes.watch.load(isNew);
-    else this.modes[state.mode].load(await this.firstBoard());
+    if (this.isWatching) await this.modes.watch.load(isNew);
+    else {
+      this.modes[state.mode].load(await this.firstBoard());
+      this.say("");
+    }
     this.remember();
+  }
+
+  /** Whether the agent plays, and not the visitor. */
+  get isWatching() {
+    return this.state.mode === "watch" || this.state.mode === "inside";
   }
 
   fitting() {
@@ -127,7 +151,6 @@ class Page {
   async firstBoard() {
     const { state } = this;
     const { rows } = state.board ? { rows: expandRuns(state.board) } : await getLevel(state.set, state.level);
-    this.say("");
     return boardOfRows(rows, ...this.agent.size);
   }
 
@@ -141,7 +164,7 @@ class Page {
     for (const id of ["next-failure", "next-success", "daily"]) byId(id).hidden = !isSokoban;
     const sizes = isSokoban ? new Set(this.fitting().map(({ name }) => name)) : new Set();
     for (const option of byId("set").options) option.disabled = option.value ? !sizes.has(option.value) : !state.board;
-    document.querySelectorAll("[data-mode]").forEach((tab) => { tab.disabled = !isSokoban && tab.dataset.mode !== "watch"; });
+    document.querySelectorAll("[data-mode]").forEach((tab) => { tab.disabled = !isSokoban && (tab.dataset.mode === "play" || tab.dataset.mode === "draw"); });
     byId("curated").hidden = !isSokoban || state.agent !== this.start.curated.agent;
     byId("solve").closest("article").hidden = !isSokoban;
     byId("lurd").hidden = !isSokoban;
@@ -157,7 +180,7 @@ class Page {
     document.querySelectorAll(".panel").forEach((panel) => { panel.hidden = panel.dataset.for !== mode; });
     byId("side").setAttribute("aria-labelledby", `tab-${mode}`);
     byId("exported").hidden = true;
-    if (mode === "watch") return;
+    if (this.isWatching) return;
     byId("figure-other").hidden = true;
     byId("boards").classList.remove("two");
     byId("caption").textContent = "";
@@ -200,6 +223,7 @@ class Page {
     byId("theme").title = `Colours: ${name || "as the system"}`;
     this.view.redraw();
     this.otherView.redraw();
+    this.modes.inside.redraw();
   }
 
   async copy(text, said) {
@@ -216,17 +240,10 @@ class Page {
     byId("exported").textContent = text;
   }
 
-  python() {
-    const { agent, set, level, board, think } = this.state, isOwn = this.agent.size && board;
-    const levels = this.agent.size && !board ? `, levels="${set}"` : "";
-    const what = isOwn ? `"""\n${expandRuns(board).join("\n")}\n"""` : level;
-    return `import foresight\n\nagent = foresight.load_agent("${agent}"${levels})\nepisode = agent.play(${what}${think ? `, think=${think}` : ""})\nprint(episode.outcome)\nepisode.save_gif("episode.gif")\n`;
-  }
-
   async saveGif() {
     await this.guarded(async () => {
       this.say("Drawing the animation …");
-      const address = URL.createObjectURL(await getGif(this.wanted()));
+      const address = URL.createObjectURL(await getGif(this.asked()));
       const link = Object.assign(document.createElement("a"), { href: address, download: "foresight.gif" });
       link.click();
       setTimeout(() => URL.revokeObjectURL(address), 10_000);
@@ -239,7 +256,8 @@ class Page {
     if (event.ctrlKey || event.metaKey || event.altKey || tag === "TEXTAREA" || tag === "SELECT" || tag === "INPUT") return;
     if (tag === "BUTTON" && (event.key === " " || event.key === "Enter")) return;
     if (target.getAttribute("role") === "tab" && event.key.startsWith("Arrow")) { this.nextTab(event); return; }
-    if (this.agent && this.modes[this.state.mode].key(event)) event.preventDefault();
+    const mode = this.isWatching ? "watch" : this.state.mode;
+    if (this.agent && this.modes[mode].key(event)) event.preventDefault();
   }
 
   nextTab(event) {
@@ -257,9 +275,10 @@ class Page {
   }
 }
 
-/** The rows of a run-length encoded board. */
-function expandRuns(runs) {
-  return runs.split("|").map((row) => row.replace(/(\d+)(.)/g, (_, count, symbol) => symbol.repeat(Math.min(Number(count), 64))).replaceAll("-", " "));
+/** An agent in a few words. */
+function describeAgent({ name, domain, steps }) {
+  const words = [name, domain && domain[0].toUpperCase() + domain.slice(1), steps && `${Number((steps / 1e6).toPrecision(2))}M steps`];
+  return words.filter(Boolean).join(" · ");
 }
 
 const page = new Page();

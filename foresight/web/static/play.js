@@ -81,6 +81,8 @@ export class Play {
   show(isNext) {
     const { view } = this.page;
     view.tiles = null;
+    view.isPlain = false;
+    view.heat(null);
     view.plan(null);
     view.mark({ wishes: [], cursor: null, fault: null, drag: null, ghost: this.ghostCell() });
     view.show(this.board, isNext);
@@ -116,11 +118,11 @@ export class Play {
     this.say("It looks at the board …");
     const asked = this.board;
     try {
-      const episode = await getEpisode({ agent: this.page.state.agent, board: rowsOfBoard(asked).join("\n"), think: HINT_THINKING });
+      const episode = await getEpisode({ agent: this.page.state.agent, board: rowsOfBoard(asked).join("\n"), think: HINT_THINKING, beginning: true });
       if (asked !== this.board) return;
       const first = episode.actions.find((action) => action > 0) ?? 0;
-      const after = episode.solved ? `, and it would need ${episode.moves} moves from here` : ", but it does not find a solution from here";
-      this.say(`It would go ${WAYS[first]}${after}.`);
+      const after = episode.solved ? ` It is done in ${episode.moves} move${episode.moves > 1 ? "s" : ""}.` : "";
+      this.say(`It would go ${WAYS[first]}.${after}`);
       if (episode.plan) {
         const look = episode.think;
         this.page.view.plan(Object.fromEntries(Object.entries(episode.plan).map(([kind, steps]) => [kind, steps[look].at(-1)])));

@@ -18,9 +18,11 @@ export function store(name, value) {
 
 export const stored = recall;
 
-/** Show the captions, or only where they have not been seen. */
-export function startTour(isWanted = false) {
-  if (!isWanted && recall(SEEN)) return;
+/** Whether the captions are still to be shown. */
+export const isFirstVisit = () => !recall(SEEN);
+
+/** Show the captions, and call `onStep` with the number of each, from 0, and at the end. */
+export function startTour(onStep = () => {}) {
   let number = 0;
   const tour = byId("tour");
   const show = () => {
@@ -29,11 +31,13 @@ export function startTour(isWanted = false) {
     byId("tour-next").textContent = number + 1 < STEPS.length ? "Next" : "Got it";
     document.querySelectorAll(".spoken-of").forEach((element) => element.classList.remove("spoken-of"));
     byId(STEPS[number][0]).classList.add("spoken-of");
+    onStep(number);
   };
   const end = () => {
     tour.hidden = true;
     document.querySelectorAll(".spoken-of").forEach((element) => element.classList.remove("spoken-of"));
     store(SEEN, "yes");
+    onStep(STEPS.length);
   };
   byId("tour-next").onclick = () => { if (++number < STEPS.length) show(); else end(); };
   byId("tour-skip").onclick = end;

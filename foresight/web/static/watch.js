@@ -105,17 +105,31 @@ export class Watch {
     const running = this.running = new AbortController();
     const { state } = this.page, wishes = readWishes(state.wishes);
     this.page.say("It looks at the board …");
-    const base = this.page.wanted(), changed = { ...base, wishes, since: state.since, strength: state.strength };
-    const asked = [getEpisode(wishes.length ? changed : base, running.signal)];
+    if (isNew) await this.showFirst(running.signal);
+    const base = this.page.wanted(), own = this.page.asked();
+    const asked = [getEpisode(own, running.signal)];
     if (state.compare || wishes.length) asked.push(getEpisode(wishes.length ? base : { ...base, think: 0 }, running.signal));
     const [episode, other] = await Promise.all(asked);
     if (running.signal.aborted) return;
     this.episode = prepared(episode);
     this.other = other ? prepared(other) : null;
-    this.page.view.tiles = this.page.tiles;
+    Object.assign(this.page.view, { tiles: this.page.tiles, isPlain: false });
+    this.page.view.heat(null);
     this.showLoaded();
     this.go(state.look, state.tick);
-    if (isNew && !isCalm() && state.mode === "watch") this.start();
+    if (state.mode === "inside") await this.page.modes.inside.load(own, running.signal);
+    if (isNew && !isCalm() && state.mode === "watch" && !this.page.isHeld) this.start();
+  }
+
+  /** The board itself is there sooner than what the agent makes of it. */
+  async showFirst(signal) {
+    if (!this.page.agent.size) return;
+    const board = await this.page.firstBoard();
+    if (signal.aborted) return;
+    Object.assign(this.page.view, { tiles: null, isPlain: false });
+    this.page.view.heat(null);
+    this.page.view.plan(null);
+    this.page.view.show(board);
   }
 
   showLoaded() {
@@ -124,8 +138,8 @@ export class Watch {
     byId("figure-other").hidden = !isBeside;
     byId("boards").classList.toggle("two", isBeside);
     byId("caption-other").textContent = isBeside ? `${wishes.length ? "Left alone" : "Without thinking"}: ${outcomeOf(other)}` : "";
-    const how = wishes.length ? "With your wishes" : state.think ? `After ${state.think} thinking step${state.think > 1 ? "s" : ""}` : "Without thinking";
-    byId("caption").textContent = `${how}: ${outcomeOf(episode)}`;
+    const how = wishes.length ? "With your wishes" : state.think ? `After ${counted(state.think, "thinking step")}` : "Without thinking";
+    byId("caption").textContent = isBeside ? `${how}: ${outcomeOf(episode)}` : "";
     byId("scrubber").max = this.looks * this.ticks;
     byId("think").value = state.think;
     byId("think-shown").textContent = state.think;
@@ -133,6 +147,7 @@ export class Watch {
     byId("strength").value = state.strength;
     byId("strength-shown").textContent = state.strength;
     byId("mind").hidden = !agent.has_plan;
+    document.body.classList.toggle("no-plan", !agent.has_plan);
     byId("solution").textContent = "";
     this.graph.show(episode.values, episode.think, other?.values ?? null, other?.think ?? 0);
     this.showWishes(wishes);
@@ -144,7 +159,7 @@ export class Watch {
     const { episode, other } = this;
     if (wishes.length) return `It followed ${episode.obeyed.filter(Boolean).length} of your ${wishes.length} wish${wishes.length > 1 ? "es" : ""}, and ${outcomeOf(episode)}; left alone it ${outcomeOf(other)}.`;
     if (other && episode.solved && !other.solved) return `Thinking helps: it ${outcomeOf(episode)}; without thinking it ${outcomeOf(other)}.`;
-    return `It ${outcomeOf(episode)}.`;
+    return `${episode.think ? `After ${counted(episode.think, "thinking step")}` : "Without thinking"} it ${outcomeOf(episode)}.`;
   }
 
   showWishes(wishes) {
@@ -171,6 +186,7 @@ export class Watch {
     if (!byId("figure-other").hidden) this.goOther(look, tick, before);
     byId("scrubber").value = look * this.ticks + tick;
     this.showNumbers(look, tick);
+    page.modes.inside.show(look, tick);
     page.remember();
   }
 
@@ -234,7 +250,8 @@ export class Watch {
     byId("solution").textContent = "searching …";
     const first = this.episode.decoded[0];
     const found = await getSolution(rowsOfBoard(first).join("\n")).catch((problem) => ({ problem }));
-    byId("solution").textContent = found.problem?.message ?? describeSolution(found);
+    const own = found.outcome === "solved" && this.episode.solved ? ` The agent took ${counted(this.episode.moves, "move")}.` : "";
+    byId("solution").textContent = found.problem?.message ?? describeSolution(found) + own;
     if (found.outcome === "solved") this.showSolution(first, found.solution);
   }
 
@@ -266,7 +283,7 @@ export class Watch {
 
 /** What a search came to, in words. */
 export function describeSolution(found) {
-  if (found.outcome === "solved") return `${found.moves} moves with ${found.pushes} pushes, the fewest pushes there can be.`;
+  if (found.outcome === "solved") return `${counted(found.moves, "move")} and ${found.pushes} pushes: no solution has fewer ${found.fewest}.`;
   if (found.outcome === "exhausted") return "It cannot be solved: every position that can be reached was looked at.";
   return "Not found in the time allowed; it may still have a solution.";
 }
@@ -275,7 +292,8 @@ function prepared(episode) {
   return { ...episode, decoded: episode.boards.map((text) => decodeBoard(text, episode.height, episode.width)) };
 }
 
-const outcomeOf = (episode) => (episode.solved ? `solved it in ${episode.moves} moves` : `did not solve it in ${episode.moves} moves`);
+const counted = (count, thing) => `${count} ${thing}${count === 1 ? "" : "s"}`;
+const outcomeOf = (episode) => `${episode.solved ? "solved it" : "did not solve it"} in ${counted(episode.moves, "move")}`;
 
 function planAt(episode, look, tick) {
   if (!episode.plan || look >= episode.actions.length) return null;

@@ -1,0 +1,58 @@
+"""The agents that can be chosen on the page: those with a name, and those given, with a run's kept checkpoints."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from foresight.errors import ForesightError
+from foresight.runs.cards import Card, agent_files, read_card
+from foresight.runs.checkpoints import manifests_in
+from foresight.runs.folder import read_run
+
+
+@dataclass(frozen=True)
+class Offer:
+    """An agent by what loads it; those of one series differ in how long they were trained."""
+
+    model: str
+    series: str
+    steps: int | None = None
+    domain: str | None = None
+    summary: str = ""
+
+
+def offers_of(given: Sequence[str]) -> dict[str, Offer]:
+    """Every agent by the name that the page calls it: those that were given come last."""
+    offers = {}
+    for name, path in agent_files().items():
+        card = read_card(path)
+        offers[name] = of_card(name, card) if card else Offer(name, name)
+    for model in given:
+        offers |= offers_of_model(model)
+    return offers
+
+
+def of_card(name: str, card: Card) -> Offer:
+    """An agent with a card: in a series with others of its network and domain."""
+    return Offer(name, f"{card.domain} {card.network}", card.steps, card.domain, card.summary)
+
+
+def offers_of_model(model: str) -> dict[str, Offer]:
+    """A model; and of a run folder, each older checkpoint that is there, as NAME@STEPS."""
+    name = name_of(model)
+    steps = steps_kept(model)
+    older = {f"{name}@{count}": Offer(f"{model}@{count}", name, count) for count in steps[:-1]}
+    return older | {name: Offer(model, name, steps[-1] if steps else None)}
+
+
+def name_of(model: str) -> str:
+    """What the page calls a model."""
+    return Path(model).name or model
+
+
+def steps_kept(model: str) -> list[int]:
+    """The steps of the checkpoints of a run folder, in order; none of anything else."""
+    try:
+        return sorted({manifest.steps for manifest in manifests_in(read_run(Path(model)).checkpoints)})
+    except (ForesightError, OSError):
+        return []

@@ -1,0 +1,35 @@
+// The Python that gives what the page shows.
+
+import { readWishes } from "./address.js";
+
+const EDITED_LAYER = 1; // where the server writes arrows, from 0
+
+/** The rows of a run-length encoded board. */
+export function expandRuns(runs) {
+  return runs.split("|").map((row) => row.replace(/(\d+)(.)/g, (_, count, symbol) => symbol.repeat(Math.min(Number(count), 64))).replaceAll("-", " "));
+}
+
+/** A program for a state of the page; `isSokoban` where the agent plays levels that have a set or are drawn. */
+export function pythonOf(state, isSokoban) {
+  const { agent, set, level, board, think } = state, isOwn = Boolean(isSokoban && board);
+  const levels = isSokoban && !board ? `, levels="${set}"` : "";
+  const load = `agent = foresight.load_agent("${agent}"${levels})\n`;
+  const rows = isOwn ? `"""\n${expandRuns(board).join("\n")}\n"""` : "";
+  if (state.wishes) return withWishes(state, load, isOwn ? rows : "");
+  return `import foresight\n\n${load}episode = agent.play(${isOwn ? rows : level}${think ? `, think=${think}` : ""})\nprint(episode.outcome)\nepisode.save_gif("episode.gif")\n`;
+}
+
+/** With arrows that were written: edits of the agent's state by the vectors of its probes. */
+function withWishes({ level, think, wishes, since, strength }, load, rows) {
+  const edits = readWishes(wishes).map(({ row, column, concept, direction }) =>
+    `    Edit("add", ${strength} * vector("${concept}", "${direction}"), squares=[(${row}, ${column})], depths=[LAYER], times=(${since}, 10_000)),`);
+  return [
+    ...(rows ? ["import pathlib", ""] : []), "import foresight", "from foresight.insight import Edit, play", "from foresight.insight.probes import choose",
+    "from foresight.runs.probe_files import probes_for", "", `LAYER = ${EDITED_LAYER}`, load.trimEnd(),
+    ...(rows ? [`pathlib.Path("level.txt").write_text(${rows})`, 'agent = agent.on_levels("level.txt")'] : []),
+    "probes = probes_for(agent.source)", "", "",
+    "def vector(concept, direction):", '    return choose(probes, concept, LAYER, 1, "c").vector(direction)', "", "",
+    "edits = [", ...edits, "]", `(episode,) = play(agent, [${rows ? 0 : level}], think=${think}, edits=edits, batch=1)`,
+    'print("solved" if episode.solved else "not solved", "in", episode.steps, "moves")', "",
+  ].join("\n");
+}

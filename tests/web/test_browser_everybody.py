@@ -1,0 +1,126 @@
+"""The page for everybody, in a real browser: a first visit, on a phone, by keyboard alone, with little light."""
+
+import pytest
+
+pytest.importorskip("uvicorn", reason="needs the extra web")
+pytest.importorskip("playwright.sync_api", reason="needs playwright, of the extra dev")
+
+from tests.web.browsing import LEVEL, needs_chromium, settled, text, wait_for
+
+pytestmark = [pytest.mark.extra, needs_chromium]
+
+
+def swipe(page, right, down):
+    box, touch = page.locator("#board").bounding_box(), page.context.new_cdp_session(page)
+    x, y = box["x"] + 100, box["y"] + 100
+    for kind, share in (("touchStart", 0), ("touchMove", 0.5), ("touchMove", 1), ("touchEnd", None)):
+        points = [] if share is None else [{"x": x + share * right, "y": y + share * down}]
+        touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+
+def test_a_visitor_swipes_on_a_phone(visit):
+    page = visit(f"{LEVEL}&mode=play", viewport={"width": 390, "height": 844}, has_touch=True)
+    page.locator("[aria-label^='The board, your move 1,']").wait_for()
+    for right, down in ((80, 0), (0, 80), (-80, 0), (-80, 0)):  # pushes a box, goes down and back; then a wall
+        swipe(page, right, down)
+    wait_for(page, "#moves", "3")
+    assert text(page, "#pushes") == "1"
+
+
+def test_the_first_visit_begins_to_play_with_the_second_caption(visit):
+    page = visit(LEVEL, seen=False, reduced_motion="no-preference")
+    wait_for(page, "#status", "solve")
+    assert text(page, "#play") == "Play"
+    page.locator("#tour-next").click()
+    wait_for(page, "#play", "Pause")
+
+
+def test_a_first_visit_is_told_three_captions_once(visit):
+    page = visit(seen=False)
+    page.locator("#tour").wait_for(state="visible")
+    for words in ("1 of 3", "2 of 3", "3 of 3"):
+        assert text(page, "#tour-count") == words
+        page.keyboard.press("Enter")
+    assert page.locator("#tour").is_hidden()
+    page.reload()
+    wait_for(page, "#status", "solved")
+    assert page.locator("#tour").is_hidden()
+
+
+def test_a_phone_shows_everything_without_scrolling_sideways(visit):
+    page = visit(f"{LEVEL}&think=4&compare=1", viewport={"width": 360, "height": 740}, has_touch=True)
+    wait_for(page, "#status", "Thinking helps")
+    for mode in ("watch", "inside", "play", "draw"):
+        settled(page, mode)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 360, mode
+
+
+def test_everything_is_reached_by_keyboard_alone(visit):
+    page = visit(f"{LEVEL}&think=4")
+    wait_for(page, "#status", "solved")
+    wanted = page.evaluate(
+        """() => [...document.querySelectorAll('button, select, input, canvas[tabindex]')].filter((e) =>
+            e.offsetParent && !e.disabled && e.tabIndex >= 0 && e.type !== 'radio').map((e) => e.id || e.textContent)"""
+    )
+    reached = set()
+    for _ in range(len(wanted) + 15):
+        page.keyboard.press("Tab")
+        reached.add(page.evaluate("document.activeElement.id || document.activeElement.textContent"))
+    assert set(wanted) <= reached
+    page.locator("#tab-watch").focus()
+    for mode in ("inside", "play"):
+        page.keyboard.press("ArrowRight")
+        page.locator(f"#tab-{mode}[aria-selected=true]").wait_for()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 360])
+def test_axe_finds_no_serious_fault_in_any_mode(visit, scheme, width):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe, of the extra dev").Axe()
+    page = visit(
+        f"{LEVEL}&think=4&compare=1&channel=1.27&pins=1.27.its%20way&wishes=8.3.A.right",
+        seen=False,
+        color_scheme=scheme,
+        viewport={"width": width, "height": 800},
+    )
+    wait_for(page, "#status", "of your 1 wish")
+    for mode in ("watch", "inside", "play", "draw"):
+        settled(page, mode)
+        found = axe.run(page).response["violations"]
+        serious = [
+            (v["id"], [n["html"][:200] for n in v["nodes"]]) for v in found if v["impact"] in ("serious", "critical")
+        ]
+        assert serious == [], mode
+
+
+def test_everything_has_a_name_and_enough_contrast(visit):
+    for scheme in ("light", "dark"):
+        page = visit(f"{LEVEL}&think=4&compare=1", color_scheme=scheme)
+        wait_for(page, "#status", "Thinking helps")
+        nameless = page.evaluate(
+            """() => [...document.querySelectorAll('button, select, input, textarea, canvas, svg[role=img]')]
+                .filter((e) => !(e.getAttribute('aria-label') || e.textContent.trim() || e.labels?.length))
+                .map((e) => e.outerHTML)"""
+        )
+        assert nameless == []
+        assert page.evaluate(CONTRASTS) == []
+
+
+CONTRASTS = """() => {
+  const parse = (text) => (text.match(/[\\d.]+/g) ?? []).map(Number);
+  const light = ([r, g, b]) => [r, g, b].map((x) => (x /= 255) <= 0.03928 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, x, i) => sum + x * [0.2126, 0.7152, 0.0722][i], 0);
+  const ground = (e) => { for (; e; e = e.parentElement) {
+    const c = parse(getComputedStyle(e).backgroundColor);
+    if (c.length === 3 || c[3] > 0.9) return c; }
+    return [255, 255, 255]; };
+  const bad = [];
+  for (const e of document.querySelectorAll('body *')) {
+    const own = [...e.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim());
+    if (!own || !e.offsetParent || e.disabled || e.closest('option')) continue;
+    const [a, b] = [light(parse(getComputedStyle(e).color)), light(ground(e))].sort((x, y) => y - x);
+    const ratio = (a + 0.05) / (b + 0.05);
+    if (ratio < 4.5) bad.push(`${e.tagName} ${e.id} ${e.textContent.slice(0, 30)} ${ratio}`);
+  }
+  return bad;
+}"""

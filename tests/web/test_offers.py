@@ -1,0 +1,41 @@
+"""The agents that the page offers: named ones, and those of run folders with their kept checkpoints."""
+
+import pytest
+
+pytest.importorskip("starlette", reason="needs the extra web")
+
+from foresight.web.library import Library
+from foresight.web.problems import Problem
+from tests.app.small_runs import status_of
+
+pytestmark = pytest.mark.extra
+
+TRAIN = """train sokoban --levels builtin/tiny-train --net drc --depth 1 --ticks 1 --features 4 --num-envs 4 --unroll 4
+    --minibatch 4 --steps 64 --iterations-per-call 1 --checkpoint-at 16 32 --quiet""".split()
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs") / "mine"
+    assert status_of([*TRAIN, "--out", str(folder)]) == 0
+    return folder
+
+
+def test_agents_trained_further_are_one_series():
+    about = {agent["name"]: agent for agent in Library().describe_agents()}
+    assert about["drc33-100m"]["series"] == about["drc33-530m"]["series"] != about["drc33-gridworld"]["series"]
+    assert about["drc33-100m"]["steps"] < about["drc33-530m"]["steps"]
+
+
+def test_a_run_folder_is_offered_with_its_kept_checkpoints(run):
+    library = Library((str(run),))
+    own = [agent for agent in library.describe_agents() if agent["series"] == "mine"]
+    assert [agent["steps"] for agent in own] == sorted(agent["steps"] for agent in own)
+    assert {"mine@16", "mine@32", "mine"} <= {agent["name"] for agent in own}
+    assert library.first == "mine"
+    assert [library.mind(name).agent.steps for name in ("mine@16", "mine@32", "mine")] == [16, 32, 64]
+
+
+def test_an_agent_that_was_not_offered_is_not_loaded(run):
+    with pytest.raises(Problem, match="there is no agent"):
+        Library().mind(f"{run}@16")

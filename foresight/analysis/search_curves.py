@@ -52,6 +52,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Share of levels solved against network calls and time.")
     parser.add_argument("searches", nargs="+", metavar="NAME=FILE", help="a name for the legend and its rows")
     parser.add_argument("--picture", type=Path, required=True, help="the file to write")
+    parser.add_argument("--against", nargs="+", choices=[*QUANTITIES], default=[*QUANTITIES], help="what is counted")
+    parser.add_argument("--lowest", type=float, default=0, help="where the axis of levels solved begins, in %%")
     options = parser.parse_args()
     rows = {}
     for word in options.searches:
@@ -60,8 +62,9 @@ def main() -> None:
             raise ForesightError(f"'{word}': expected NAME=FILE.jsonl")
         rows[name] = read_rows(Path(file))
     plot_solved(
-        {title: {name: curve(some, field) for name, some in rows.items()} for field, title in QUANTITIES.items()},
+        {QUANTITIES[field]: {name: curve(some, field) for name, some in rows.items()} for field in options.against},
         options.picture,
+        options.lowest,
     )
     for name, some in rows.items():
         print(f"{name}: {describe(some)}")

@@ -35,6 +35,16 @@ def test_a_picture_is_drawn_from_the_rows_of_searches(tmp_path, monkeypatch, cap
     )
 
 
+def test_one_quantity_may_be_drawn_alone(tmp_path, monkeypatch):
+    drawn = []
+    monkeypatch.setattr(search_curves, "plot_solved", lambda *what: drawn.append(what))
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    words = [f"search={tmp_path / 'a.jsonl'}", "--picture", "x.png"]
+    run(monkeypatch, *words, "--against", "network_calls", "--lowest", "90")
+    ((curves, _, lowest),) = drawn
+    assert ([*curves], lowest) == (["network calls on a level"], 90)
+
+
 def test_other_files_are_rejected(tmp_path, monkeypatch):
     for content in ("", "hello\n", '{"outcome": "solved"}\n', "[1]\n", "3\n"):
         (tmp_path / "a.jsonl").write_text(content)

@@ -1,6 +1,9 @@
 """The CUDA core: what of it can be seen without a GPU, and (marked gpu) that it equals the plain path."""
 
 import itertools
+import re
+import shutil
+import subprocess
 
 import equinox as eqx
 import jax
@@ -57,6 +60,21 @@ def test_backward_tiles_hold_every_weight_where_the_tensor_cores_read_it(weights
         part, unit = channel // 32, channel % 32  # the module below, or the module's own
         row = unit // 8 * 16 + part * 8 + unit % 8
         assert tiles[d, step, k // 8, row, k % 8] == rounded[d, tap, channel, column]
+
+
+def test_fragments_hold_every_weight_where_a_warp_of_the_other_source_reads_it(weights):
+    """Of mma.m16n8k16's right operand a lane holds rows 2 (lane % 4) and one on, and 8 on, of column lane / 4."""
+    forward = np.asarray(fused.fragments_forward(weights), np.float32)
+    backward = np.asarray(fused.fragments_backward(weights), np.float32)
+    rounded = np.asarray(weights.astype(jnp.bfloat16), np.float32).reshape(DEPTH, 9, 64, 4, 32)
+    draw = np.random.default_rng(0)
+    for d, tap, channel, gate, unit in zip(*(draw.integers(0, n, 500) for n in (DEPTH, 9, 64, 4, 32)), strict=True):
+        weight, k, column = rounded[d, tap, channel, gate, unit], channel % 16, unit * 4 + gate
+        within = gate % 2 * 4 + k // 8 * 2 + k % 2
+        assert forward[d, tap * 4 + channel // 16, unit // 8, gate // 2, unit % 8 * 4 + k % 8 // 2, within] == weight
+        part, k = channel // 32, column % 16
+        lane, within = channel % 8 * 4 + k % 8 // 2, part * 4 + k // 8 * 2 + k % 2
+        assert backward[d, tap * 8 + column // 16, channel % 32 // 8, lane, within] == weight
 
 
 @pytest.mark.parametrize("settings", [{}, {"input_to_every_module": False, "boundary": False}])
@@ -126,6 +144,64 @@ def test_without_a_gpu_the_plain_path_runs_and_asking_for_the_kernel_says_why_no
         kernel.known("gpu")
 
 
+@pytest.mark.parametrize("form", ["wgmma", "mma"])
+def test_the_environment_chooses_the_source(monkeypatch, form):
+    monkeypatch.setenv(kernel.FORCED, form)
+    assert kernel.target("infer", GRID) == f"foresight_drc_{form}_infer_4x5"
+    tiles = {"wgmma": (DEPTH, 36, 2, 2, 64, 8), "mma": (DEPTH, 36, 4, 2, 32, 8)}
+    assert fused.pack(fused.weights_of(small_drc().stack)).on_outputs.shape == tiles[form]
+
+
+@pytest.mark.parametrize(
+    ("capability", "forced", "obstacle"),
+    [
+        ("8.0", None, "it is made for compute capability 9.0, and the GPU's is 8.0 (see FORESIGHT_KERNEL)"),
+        ("7.5", "mma", "it is made for compute capability 8.0 and above, and the GPU's is 7.5"),
+        ("9.0", None, "there is no CUDA compiler (nvcc)"),
+        ("8.6", "mma", "there is no CUDA compiler (nvcc)"),
+    ],
+)
+def test_a_source_runs_on_the_gpus_it_is_made_for(monkeypatch, capability, forced, obstacle):
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    monkeypatch.setattr(kernel, "capability_here", lambda: capability)
+    monkeypatch.setattr(shutil, "which", lambda command: None)
+    monkeypatch.delenv(kernel.FORCED, raising=False)
+    if forced:
+        monkeypatch.setenv(kernel.FORCED, forced)
+    assert kernel.obstacle_to.__wrapped__((10, 10), 3) == obstacle
+
+
+def test_a_source_that_there_is_not_is_an_error(monkeypatch):
+    monkeypatch.setenv(kernel.FORCED, "cuda")
+    with pytest.raises(ForesightError, match="FORESIGHT_KERNEL is wgmma or mma, not 'cuda'"):
+        kernel.form()
+
+
+def test_what_a_source_does_not_cover_is_said():
+    assert kernel.too_large("wgmma", (16, 16), 3) is None
+    assert kernel.too_large("wgmma", (30, 30), 3) == "it is made for boards up to 16x16 or 15x19"
+    assert kernel.too_large("mma", (10, 10), 3) is None
+    assert kernel.too_large("mma", (10, 10), 4) == "it is made for up to 3 modules"
+    assert kernel.too_large("mma", (16, 16), 3) == "this source is made for up to 112 cells"
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize(
+    ("form", "capability"),
+    [("wgmma", "9.0"), ("mma", "8.0"), ("mma", "8.6"), ("mma", "8.9"), ("mma", "10.0"), ("mma", "12.0")],
+)
+def test_the_sources_compile_for_each_gpu_with_few_or_no_registers_in_memory(tmp_path, form, capability):
+    compiler = shutil.which("nvcc")
+    if compiler is None:
+        pytest.skip("there is no CUDA compiler (nvcc)")
+    flags = [*kernel.flags_for(form, (10, 10), capability), "-cubin", "-Xptxas", "-v", "-o", tmp_path / "kernel.cubin"]
+    done = subprocess.run([compiler, *flags, kernel.SOURCES[form]], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    spilled = [int(size) for size in re.findall(r"(\d+) bytes spill stores", done.stderr)]
+    assert len(spilled) == {"wgmma": 3, "mma": 5}[form]
+    assert max(spilled) <= {"wgmma": 128, "mma": 16}[form]  # bytes, of a thread
+
+
 def test_a_prepared_network_packs_no_weights_when_it_acts(monkeypatch):
     monkeypatch.setattr(kernel, "chosen", lambda *asked: True)
     net = small_drc(dtype="bfloat16")
@@ -138,9 +214,15 @@ def test_a_prepared_network_packs_no_weights_when_it_acts(monkeypatch):
     assert jax.tree.structure(jax.eval_shape(lambda net: net(*step), net)[2]) == jax.tree.structure(step[0])
 
 
+def painted_sokoban_drc():
+    """The paper's network on the kernel, with no weight at zero."""
+    settings = {**paper_network("drc", "sokoban"), "backend": "cuda", "dtype": "bfloat16"}
+    return moved(DRC((80, 80, 3), 5, jax.random.key(1), **settings), jax.random.key(2))
+
+
 @pytest.mark.gpu
 def test_a_prepared_network_acts_bit_for_bit_as_the_same_network_with_memories_made_fresh_beforehand():
-    net = moved(DRC("sokoban", (80, 80, 3), 5, jax.random.key(1), backend="cuda", dtype="bfloat16"), jax.random.key(2))
+    net = painted_sokoban_drc()
     memory = jax.tree.map(lambda x: jnp.broadcast_to(x, (150, *x.shape)), net.initial_memory())
     memory = moved(memory, jax.random.key(3))
     pictures = jax.random.randint(jax.random.key(4), (150, 80, 80, 3), 0, 256).astype(jnp.uint8)
@@ -159,7 +241,7 @@ def test_a_prepared_network_acts_bit_for_bit_as_the_same_network_with_memories_m
 @pytest.mark.gpu
 def test_the_last_step_of_an_unroll_may_be_taken_on_its_own():
     """The learner sees its bootstrap frame so."""
-    net = moved(DRC("sokoban", (80, 80, 3), 5, jax.random.key(1), backend="cuda", dtype="bfloat16"), jax.random.key(2))
+    net = painted_sokoban_drc()
     pictures = jax.random.randint(jax.random.key(4), (40, 5, 80, 80, 3), 0, 256).astype(jnp.uint8)
     is_first = jax.random.bernoulli(jax.random.key(5), 0.3, (40, 5))
     memory = jax.tree.map(lambda x: jnp.broadcast_to(x, (40, *x.shape)), net.initial_memory())
@@ -188,6 +270,7 @@ def assert_same_bits(ours, expected):
     [
         ("sokoban", (80, 80, 3), {}),
         ("sokoban", (80, 80, 3), {"depth": 1, "ticks": 1}),
+        ("sokoban", (80, 80, 3), {"depth": 1, "ticks": 9}),
         ("sokoban", (80, 80, 3), {"top_down": False, "pool_and_inject": False}),
         ("sokoban-cells", (7, 5, 7), {"depth": 2, "ticks": 2}),
         ("gridworld", (32, 32, 1), {"ticks": 2}),

@@ -1,16 +1,18 @@
 """Studies as descriptions: runs shared by their settings, what is done, numbers beside the paper's."""
 
+import json
 from dataclasses import replace
 
 import pytest
 
 from foresight.errors import ForesightError
-from foresight.paper import MODULES, studies, study
+from foresight.paper import MODULES, studies, study, table_difficulty
 from foresight.paper.agents import DRC33, VALID, agent, sokoban
 from foresight.paper.measures import curve, mean_of, short
 from foresight.paper.numbers import CURVES, Known
 from foresight.paper.study import Result, identity, missing_seeds, results_of, run_id, runs_to_train, state_of
 from foresight.paper.tables import as_latex, as_markdown, grid_of, verdict
+from foresight.runs.cards import SHIPPED
 
 
 def entry(seed: int, steps: int, percent: float, levels: str | None = VALID, **more):
@@ -134,3 +136,12 @@ def test_steps_are_short():
 
 def test_the_papers_curves_have_a_number_for_every_step():
     assert all(len(values) == 6 for values in CURVES.values())
+
+
+def test_the_best_of_all_agents_in_table_3_is_the_best_score_on_a_card_of_the_package():
+    each = table_difficulty.STUDY
+    cells = each.measure(each, {spec.label: [] for spec in each.runs})
+    hard = next(cell for cell in cells if (cell.series, cell.x) == (table_difficulty.BEST, "hard"))
+    cards = [json.loads(path.read_text()) for path in SHIPPED.glob("drc33-*.json")]
+    scores = [score for card in cards for score in card["scores"] if score["levels"] == "hard" and score["think"] == 0]
+    assert (hard.ours, hard.paper) == (max(score["solved_percent"] for score in scores), 80.0)

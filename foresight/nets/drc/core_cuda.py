@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from foresight.nets.drc.build import SLOTS, strips, target
+from foresight.nets.drc.build import SLOTS, form, strips, target
 from foresight.nets.drc.memories import CellAndOutput
 from foresight.nets.drc.stack import Module, Stack, boundary_map
 from foresight.nets.layers import blocks, windows
@@ -37,7 +37,7 @@ class Weights(NamedTuple):
 class Packed(NamedTuple):
     """The weights as the forward functions of the kernel read them."""
 
-    on_outputs: Array  # bfloat16 [D, 36, 2, 2, 64, 8], `tiles_forward`
+    on_outputs: Array  # bfloat16 [D, 36, 2, 2, 64, 8], `tiles_forward`; or `fragments_forward`
     on_pooled: Array  # bfloat16 [D, 2 F, G], columns interleaved
     cell: Array  # float32 [D, H, W, F]
     output: Array  # bfloat16 [D, H, W, F]
@@ -141,6 +141,22 @@ def tiles_backward(kernel: Array) -> Array:
     return parts.transpose(0, 1, 5, 6, 3, 2, 4, 7).reshape(depth, 72, 2, 64, 8).astype(jnp.bfloat16)
 
 
+def fragments_forward(kernel: Array) -> Array:
+    """Weights [D, 3, 3, 2 F, G] in the order in which a warp of the other source reads them: [D, 36, 4, 2, 32, 8]."""
+    depth = kernel.shape[0]
+    # axes: 0 module  1 tap  2 sixteen channels  3, 4, 5 channel  6, 7 gate  8, 9 unit
+    parts = kernel.reshape(depth, 9, 4, 2, 4, 2, 2, 2, 4, 8).transpose(0, 1, 2, 8, 6, 9, 4, 7, 3, 5)
+    return parts.reshape(depth, 36, 4, 2, 32, 8).astype(jnp.bfloat16)
+
+
+def fragments_backward(kernel: Array) -> Array:
+    """The same weights for that source's product with dz: [D, 72, 4, 32, 8]."""
+    depth = kernel.shape[0]
+    # axes: 0 module  1 tap  2 below or own  3, 4 channel  5 sixteen columns of dz  6, 7, 8 column
+    parts = interleave(kernel).reshape(depth, 9, 2, 4, 8, 8, 2, 4, 2).transpose(0, 1, 5, 3, 4, 7, 2, 6, 8)
+    return parts.reshape(depth, 72, 4, 32, 8).astype(jnp.bfloat16)
+
+
 def rows_of_plane(width: int) -> int:
     """Slots of a plane: 112, and margins before and after; an odd number."""
     return SLOTS + 2 * (width + 2) | 1
@@ -171,7 +187,7 @@ def pack(weights: Weights) -> Packed:
     """The weights in the kernel's order and precision."""
     kernel = weights.on_outputs
     return Packed(
-        tiles_forward(kernel),
+        tiles_forward(kernel) if form() == "wgmma" else fragments_forward(kernel),
         batched_like(interleave(weights.on_pooled).astype(jnp.bfloat16), kernel),
         batched_like(weights.cell, kernel),
         batched_like(weights.output.astype(jnp.bfloat16), kernel),
@@ -259,7 +275,7 @@ def unroll_backwards(ticks: int, saved: Saved, gradient: tuple[Array, CellAndOut
         ],
         ticks,
         grid,
-        tiles_backward(weights.on_outputs),
+        (tiles_backward if form() == "wgmma" else fragments_backward)(weights.on_outputs),
         batched_like(interleave(weights.on_pooled).astype(jnp.bfloat16), weights.on_outputs),
         saved.gates,
         saved.cells,

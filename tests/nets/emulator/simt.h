@@ -1,0 +1,160 @@
+// What a CUDA source needs to run on a CPU, one block at a time: every thread is a fiber, and instructions of a warp wait
+// until all its lanes have come. Slow and plain: for tests.
+#pragma once
+#include <stdint.h>
+#include <string.h>
+#include <ucontext.h>
+
+#include <cmath>
+#include <functional>
+#include <vector>
+
+#define __device__
+#define __global__
+#define __forceinline__ inline
+#define __launch_bounds__(...)
+
+struct uint4 { uint32_t x, y, z, w; };
+struct float2 { float x, y; };
+struct float4 { float x, y, z, w; };
+inline uint4 make_uint4(uint32_t x, uint32_t y, uint32_t z, uint32_t w) { return {x, y, z, w}; }
+inline float2 make_float2(float x, float y) { return {x, y}; }
+inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
+
+struct __nv_bfloat16 { uint16_t bits; };
+struct __nv_bfloat162 { __nv_bfloat16 x, y; };
+inline float __bfloat162float(__nv_bfloat16 v) {
+  uint32_t wide = (uint32_t)v.bits << 16;
+  float f;
+  memcpy(&f, &wide, 4);
+  return f;
+}
+inline __nv_bfloat16 __float2bfloat16(float f) {
+  uint32_t wide;
+  memcpy(&wide, &f, 4);
+  return {(uint16_t)((wide + 0x7fff + (wide >> 16 & 1)) >> 16)};
+}
+inline __nv_bfloat162 __floats2bfloat162_rn(float a, float b) { return {__float2bfloat16(a), __float2bfloat16(b)}; }
+inline float2 __bfloat1622float2(__nv_bfloat162 v) { return {__bfloat162float(v.x), __bfloat162float(v.y)}; }
+
+// Half floats as the kernels use them: gates between -1 and 1, in steps of 2^-11 and finer near 0.
+struct __half { uint16_t bits; };
+struct __half2 { __half x, y; };
+inline __half to_half(float f) {
+  const float a = std::fabs(f);
+  const uint16_t sign = std::signbit(f) ? 0x8000 : 0;
+  if (a < 0x1p-14f) return {(uint16_t)(sign | (uint16_t)std::nearbyint(a * 0x1p24f))};
+  int exponent;
+  const float fraction = std::frexp(a, &exponent);  // 0.5 to 1
+  return {(uint16_t)(sign | (((exponent + 14 - 1) << 10) + (uint16_t)std::nearbyint(fraction * 2048)))};
+}
+inline float from_half(__half h) {
+  const int exponent = h.bits >> 10 & 31, fraction = h.bits & 1023;
+  const float a = exponent ? std::ldexp(1024.0f + fraction, exponent - 25) : std::ldexp((float)fraction, -24);
+  return h.bits & 0x8000 ? -a : a;
+}
+inline __half2 __floats2half2_rn(float a, float b) { return {to_half(a), to_half(b)}; }
+inline float2 __half22float2(__half2 v) { return {from_half(v.x), from_half(v.y)}; }
+template <class T>
+T __ldg(const T* p) { return *p; }
+
+// Threads of a block.
+struct Index { int x; };
+static Index threadIdx, blockIdx;
+static unsigned char* block_memory;
+struct Deposit { uint64_t words[6]; };
+struct Fiber {
+  ucontext_t context;
+  std::vector<char> stack;
+  uint64_t meetings = 0, instructions = 0;
+  bool over = false;
+  Deposit given[2];
+};
+static std::vector<Fiber> fibers;
+static ucontext_t scheduler;
+static std::function<void()> body;
+
+inline void yield() {
+  const int me = threadIdx.x;
+  swapcontext(&fibers[me].context, &scheduler);
+  threadIdx.x = me;
+}
+inline void __syncthreads() {
+  const uint64_t mine = ++fibers[threadIdx.x].meetings;
+  for (bool all = false; !all;) {
+    all = true;
+    for (auto& fiber : fibers) all &= fiber.meetings >= mine;
+    if (!all) yield();
+  }
+}
+// What the lanes of the warp give to an instruction, once all have.
+inline std::function<const Deposit&(int)> together(const Deposit& mine) {
+  const int first = threadIdx.x / 32 * 32;
+  const uint64_t number = fibers[threadIdx.x].instructions++;
+  fibers[threadIdx.x].given[number % 2] = mine;
+  for (bool all = false; !all;) {
+    all = true;
+    for (int lane = 0; lane < 32; ++lane) all &= fibers[first + lane].instructions > number;
+    if (!all) yield();
+  }
+  return [first, number](int lane) -> const Deposit& { return fibers[first + lane].given[number % 2]; };
+}
+inline float __shfl_xor_sync(unsigned, float v, int apart) {
+  Deposit mine{};
+  memcpy(&mine.words[0], &v, 4);
+  const auto of = together(mine);
+  float got;
+  memcpy(&got, &of((threadIdx.x % 32) ^ apart).words[0], 4);
+  return got;
+}
+inline size_t __cvta_generic_to_shared(const void* p) { return (const unsigned char*)p - block_memory; }
+inline uint16_t shared_half(uint64_t address) {
+  uint16_t v;
+  memcpy(&v, block_memory + address, 2);
+  return v;
+}
+// ldmatrix.x4: eight lanes name the rows of each of four 8x8 matrices; turned round or not.
+inline void load_matrices(uint32_t (&a)[4], uint32_t address, bool turned) {
+  const auto of = together({{address}});
+  const int lane = threadIdx.x % 32, row = lane / 4, column = lane % 4 * 2;
+  for (int i = 0; i < 4; ++i) {
+    const auto element = [&](int r, int c) { return (uint32_t)shared_half(of(i * 8 + r).words[0] + c * 2); };
+    a[i] = turned ? element(column, row) | element(column + 1, row) << 16 : element(row, column) | element(row, column + 1) << 16;
+  }
+}
+// mma.m16n8k16: rows lane / 4 and 8 on, columns 2 (lane % 4) and one on.
+inline void multiply_matrices(float (&acc)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+  const auto of = together({{a[0], a[1], a[2], a[3], b0, b1}});
+  const auto half_of = [](uint64_t word, int k) { return __bfloat162float({(uint16_t)(word >> k % 2 * 16)}); };
+  const int lane = threadIdx.x % 32;
+  for (int i = 0; i < 4; ++i) {
+    const int row = lane / 4, column = lane % 4 * 2 + i % 2;
+    for (int k = 0; k < 16; ++k)
+      acc[i] += half_of(of(row * 4 + k % 8 / 2).words[i / 2 + k / 8 * 2], k) * half_of(of(column * 4 + k % 8 / 2).words[4 + k / 8], k);
+  }
+}
+
+// A kernel on so many blocks, one after the other.
+inline void run(int blocks, int threads, size_t shared, std::function<void()> kernel) {
+  std::vector<unsigned char> memory(shared + 16, 0xff);
+  block_memory = memory.data() + (16 - (uintptr_t)memory.data() % 16) % 16;
+  body = kernel;
+  for (blockIdx.x = 0; blockIdx.x < blocks; ++blockIdx.x) {
+    fibers = std::vector<Fiber>(threads);
+    for (auto& fiber : fibers) {
+      fiber.stack.resize(1 << 17);
+      getcontext(&fiber.context);
+      fiber.context.uc_stack.ss_sp = fiber.stack.data(), fiber.context.uc_stack.ss_size = fiber.stack.size(), fiber.context.uc_link = &scheduler;
+      makecontext(&fiber.context, (void (*)())(+[] { body(), fibers[threadIdx.x].over = true, fibers[threadIdx.x].meetings = ~0ull; }), 0);
+    }
+    for (bool all = false; !all;) {
+      all = true;
+      for (int i = 0; i < threads; ++i) {
+        if (fibers[i].over) continue;
+        threadIdx.x = i;
+        swapcontext(&scheduler, &fibers[i].context);
+        all &= fibers[i].over;
+      }
+    }
+  }
+}

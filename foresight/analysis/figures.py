@@ -94,14 +94,15 @@ def plot_learning_curves(
     write_figure(figure, path, dpi=150)
 
 
-def plot_solved(curves: dict[str, dict[str, tuple[np.ndarray, np.ndarray]]], path: Path) -> None:
-    """Draw the share of levels solved against each quantity, one line for each named search."""
+def plot_solved(curves: dict[str, dict[str, tuple[np.ndarray, np.ndarray]]], path: Path, lowest: float = 0) -> None:
+    """Draw the share of levels solved, from `lowest` % on, against each quantity, one line for each named search."""
     figure, axes = new_figure(columns=len(curves), width=5.2 * len(curves), height=3.6)
     for axis, (quantity, lines) in zip(np.atleast_1d(axes), curves.items(), strict=True):
         for name, (effort, share) in lines.items():
             axis.plot(effort, 100 * share, drawstyle="steps-post", label=name)
         axis.set_xscale("log")
         axis.set_xlabel(quantity)
+        axis.set_ylim(bottom=lowest)
         axis.set_ylabel("levels solved, %")
         axis.legend(frameon=False, fontsize=8)
         axis.spines[["top", "right"]].set_visible(False)

@@ -4,7 +4,8 @@ import inspect
 from typing import Any
 
 from foresight.app.levels_filter import Filter
-from foresight.app.levels_make import Dedupe, Fetch, Generate, Import, Subset
+from foresight.app.levels_generate import Generate
+from foresight.app.levels_make import Dedupe, Fetch, Import, Subset
 from foresight.app.levels_report import Info, List, Overlap, Show
 from foresight.app.parse import parse_options
 from foresight.errors import unknown

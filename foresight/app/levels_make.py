@@ -1,6 +1,5 @@
 """The commands of `foresight levels` that write packed sets."""
 
-import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -9,7 +8,6 @@ from typing import Annotated, Any, ClassVar
 
 from tyro.conf import FlagCreatePairsOff, Positional, arg
 
-from foresight.app.checks import check_count
 from foresight.app.levels_report import Json, line_of, name_of, print_json, report_faults, summary_of
 from foresight.app.progress import counting_bar
 from foresight.errors import ForesightError, printable
@@ -17,13 +15,11 @@ from foresight.levels import LevelSet, open_set, read_set, write_set
 from foresight.levels.acquire.archives import kind_of
 from foresight.levels.acquire.fetch import ARCHIVE, fetch
 from foresight.levels.acquire.sources import Source, read_source
-from foresight.levels.generator.generate import generate
 from foresight.levels.naming import find_set
 from foresight.levels.operations import dedupe, subset
 from foresight.levels.packed import SUFFIX, is_packed
-from foresight.levels.solution import format_solutions
 from foresight.levels.text import count_of
-from foresight.storage.files import check_writable, kind_of_path, shown, write_whole
+from foresight.storage.files import check_writable, kind_of_path, shown
 
 Set = Annotated[str, Positional, arg(metavar="SRC")]
 Destination = Annotated[str, Positional, arg(metavar="DST")]
@@ -191,49 +187,3 @@ class Fetch:
         with counting_bar("bytes", first="asking for levels") as show:
             files = fetch(self.url, progress=show)
         report({path: read_set(path) for path in files.values()}, self.json)
-
-
-@dataclass(frozen=True)
-class Generate:
-    """Generate new levels by playing backwards from the solved board (needs the extra 'generate').
-
-    The same seed gives the same levels whatever the number of workers.
-    """
-
-    example: ClassVar[str] = "foresight levels generate new.levels --count 1000 --boxes 4 --size 10 --seed 0"
-
-    destination: Destination  # the packed file to write
-    count: int  # how many levels
-    boxes: str = "4"  # boxes in each level, or a range such as 1-2
-    size: int = 10  # cells a side, the border included
-    seed: int = 0  # what the levels depend on
-    workers: int | None = None  # threads side by side; one a core without it
-    solutions: Annotated[str | None, arg(metavar="FILE")] = None  # a text to write, with solutions (LURD)
-    json: Json = False  # print one JSON document
-
-    def run(self) -> None:
-        """Generate, write and report."""
-        boxes, destination = self.box_range(), destination_of(self.destination)
-        for option in ("count", "size", "workers"):
-            check_count(option, getattr(self, option))
-        check_destination(destination)
-        if self.solutions is not None and kind_of_path(self.solutions, "write") != "nothing":
-            raise ForesightError(
-                f"--solutions {self.solutions} is there already: give another name, or remove it first"
-            )
-        if self.solutions is not None:
-            check_writable(Path(self.solutions))
-        with counting_bar("levels", self.count) as show:
-            made = generate(self.count, boxes, self.size, self.seed, workers=self.workers, progress=adding_up(show))
-        if self.solutions is not None:
-            write_whole(Path(self.solutions), format_solutions(made.levels, made.solutions).encode())
-        write_one(replace(made.levels, name=destination.stem), destination, self.json)
-
-    def box_range(self) -> tuple[int, int]:
-        """The least and the largest number of boxes."""
-        match = re.fullmatch(r"([0-9]{1,4})(?:-([0-9]{1,4}))?", self.boxes)
-        if not match:
-            raise ForesightError(
-                f"--boxes {printable(self.boxes, 100)}, expected a number such as 4 or a range such as 1-2"
-            )
-        return int(match[1]), int(match[2] or match[1])

@@ -12,7 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from foresight.app.activity import doing, shown_otherwise
 
-Show = Callable[..., None]  # takes a count, and the total where that is known only then
+Show = Callable[..., None]  # takes a count; the total where that is known only then; what `more` there is to say
 
 NEWS = 2.0  # seconds for which a record is news
 WINDOW = 20  # calls over which the speed is measured
@@ -36,8 +36,9 @@ def counting_bar(what: str, total: int | None = None, first: str = "compiling") 
     ):
         task = bar.add_task(f"{what}: {first}", total=total)
 
-        def show(count: int, total: int | None = None) -> None:
-            bar.update(task, completed=count, total=total, description=what if count else f"{what}: {first}")
+        def show(count: int, total: int | None = None, more: str = "") -> None:
+            known = f"{what}, {more}" if more else what if count else f"{what}: {first}"
+            bar.update(task, completed=count, total=total, description=known)
 
         yield show
 
@@ -45,15 +46,16 @@ def counting_bar(what: str, total: int | None = None, first: str = "compiling") 
 @contextmanager
 def counting_lines(what: str, total: int | None, first: str) -> Iterator[Show]:
     """A function that takes note of a count, which lines report."""
-    begun, counted = time.monotonic(), {"count": 0, "total": total}
+    begun, counted = time.monotonic(), {"count": 0, "total": total, "more": ""}
 
     def line(now: float) -> str:
         of_all = f" of {counted['total']:,}" if counted["total"] is not None else ""
-        done = f"{counted['count']:,}{of_all}" if counted["count"] else first
+        more = f", {counted['more']}" if counted["more"] else ""
+        done = f"{counted['count']:,}{of_all}{more}" if counted["count"] or more else first
         return f"{what}: {done} ... {now - begun:.0f} s"
 
-    def show(count: int, total: int | None = None) -> None:
-        counted.update({"count": count} if total is None else {"count": count, "total": total})
+    def show(count: int, total: int | None = None, more: str = "") -> None:
+        counted.update(count=count, total=counted["total"] if total is None else total, more=more)
 
     with doing(line):
         yield show

@@ -17,7 +17,7 @@ from foresight.errors import ForesightError
 from foresight.levels import open_set
 from foresight.levels.text import count_of
 from foresight.search.result import Solution
-from foresight.search.solve import SolveSettings, solve_cells
+from foresight.search.solve import MOST_WEIGHT, SolveSettings, solve_cells
 from foresight.storage.files import check_writable, write_whole
 
 if TYPE_CHECKING:
@@ -54,6 +54,8 @@ class Solve:
     """expansions a level (policy: actions); 5,000,000 for bfs, 100,000 for lts"""
     time_limit: float | None = None
     """seconds a level, from when its search starts; levels searched side by side share the machine"""
+    total_time: float | None = None
+    """seconds for all levels together; those not done by then end by time"""
     level: int | None = None
     """solve only this level of the set, counted from 0"""
     limit: int | None = None
@@ -68,6 +70,8 @@ class Solve:
     """lts with memory carried: times the network sees the first board before the search begins"""
     mixing: float = 0.01
     """lts: share of the uniform policy"""
+    value_weight: float = 0.0
+    """lts: how much a value below the first board's raises a cost; 0 is Levin's order"""
     no_cuts: Flag = False
     """lts: look again at states seen before"""
     dead_squares: Literal["on", "off"] | None = None
@@ -81,7 +85,9 @@ class Solve:
     batch: int | None = None
     """boards the network sees at once"""
     width: int | None = None
-    """lts: boards of one level among them; more than 1 asks ahead, without changing the order"""
+    """lts, trees on the host: boards of one level among them; more than 1 asks ahead, without changing the order"""
+    trees: Literal["host", "device"] | None = None
+    """lts: where trees are kept; on the device if that is no CPU"""
     json: Flag = False
     """print one JSON document: a list with one entry a level"""
     out: Path | None = None
@@ -94,10 +100,13 @@ class Solve:
             check_count(name, getattr(self, name), least=0)
         if self.level is not None and self.limit is not None:
             raise ForesightError("--level and --limit exclude each other: give one of them")
-        if self.time_limit is not None and not self.time_limit > 0:
-            raise ForesightError(f"--time-limit must be more than 0 seconds, not {self.time_limit}")
+        for name, value in (("--time-limit", self.time_limit), ("--total-time", self.total_time)):
+            if value is not None and not value > 0:
+                raise ForesightError(f"{name} must be more than 0 seconds, not {value}")
         if not 0 <= self.mixing <= 1:
             raise ForesightError(f"--mixing must be from 0 to 1, not {self.mixing}")
+        if not 0 <= self.value_weight <= MOST_WEIGHT:
+            raise ForesightError(f"--value-weight must be from 0 to {MOST_WEIGHT}, not {self.value_weight}")
         if self.method in ("lts", "policy") and self.agent is None:
             raise ForesightError(f"--method {self.method} needs an agent: give --agent, or take --method bfs")
         if self.out and self.out.suffix != ".jsonl":
@@ -110,11 +119,13 @@ class Solve:
             method=self.method or ("bfs" if self.agent is None else "lts"),
             budget=self.budget,
             time_limit=self.time_limit,
+            total_time=self.total_time,
             shortest=self.shortest,
             memory=self.memory,
             repeats=self.repeats,
             think=self.think,
             mixing=self.mixing,
+            value_weight=self.value_weight,
             cuts=not self.no_cuts,
             dead_squares=None if self.dead_squares is None else self.dead_squares == "on",
             sample=self.sample,
@@ -122,6 +133,7 @@ class Solve:
             seed=self.seed,
             batch=self.batch,
             width=self.width,
+            trees=self.trees,
         )
 
     def chosen(self, levels: "LevelSet") -> np.ndarray:

@@ -61,12 +61,15 @@ def solve(
     key: Array,
     batch: int = 1024,
     on_progress: Callable[[int], None] = lambda finished: None,
+    only: np.ndarray | None = None,
 ) -> Record:
-    """Play `levels` (numbers that `env.reset_to` understands), `batch` side by side.
+    """Play `levels` (numbers that `env.reset_to` understands), `batch` side by side; of these, `only` some places.
 
-    What happens on a level depends on its number and the key alone, not on the batch or on the other levels.
+    What happens on a level depends on its number and the key alone, not on the batch or on the other levels. Programs
+    are compiled for so many levels, however many of them are played.
     """
     count = len(levels)
+    queue = np.arange(count, dtype=np.int32) if only is None else np.asarray(only, np.int32)
     numbers = jnp.asarray(levels, jnp.int32)
     # Thinking time is an array, so that another one needs no new compilation.
     rules, think = replace(settings, think=0), jnp.asarray(settings.think, jnp.int32)
@@ -75,21 +78,28 @@ def solve(
     while True:
         idle = np.flatnonzero(np.asarray(slots.level) == count)
         fresh = np.full(len(slots.level), count, np.int32)
-        fresh[idle[: count - assigned]] = np.arange(assigned, min(count, assigned + len(idle)))
-        assigned = min(count, assigned + len(idle))
+        following = queue[assigned : assigned + len(idle)]
+        fresh[idle[: len(following)]] = following
+        assigned += len(following)
         slots = assign(env, numbers, slots, jnp.asarray(fresh))
         at_work = int(np.sum(np.asarray(slots.level) < count))
         on_progress(assigned - at_work)
         if not at_work:
             return jax.tree.map(np.asarray, record)
-        if assigned == count and at_work <= len(slots.level) // 4:
-            slots = compact(slots, count, power_of_two_above(at_work))
+        smaller = max(power_of_two_above(at_work), smallest_batch())
+        if assigned == len(queue) and smaller <= len(slots.level) // 4:
+            slots = compact(slots, count, smaller)
         slots, record = play_stretch((env, net, rules, think, key), slots, record)
 
 
 def power_of_two_above(count: int) -> int:
     """The smallest power of two that is at least `count`: few batch sizes, so few compilations."""
     return 1 << max(0, count - 1).bit_length()
+
+
+def smallest_batch() -> int:
+    """Below this a smaller batch saves no time on this device, and would have to be compiled for."""
+    return 1 if jax.default_backend() == "cpu" else 256
 
 
 def empty_record(count: int, max_steps: int) -> Record:

@@ -1,5 +1,6 @@
 """A network whose memory starts afresh at every time-step."""
 
+import equinox as eqx
 from jax import Array
 
 from foresight.nets.net import Features, Net
@@ -10,6 +11,7 @@ class Forgetful(Net):
     """Another network, deprived of what it remembers: as the paper filtered its medium levels."""
 
     net: Net
+    looks: int = eqx.field(static=True, default=1)  # times it sees each picture
 
     def initial_memory(self) -> Memory:
         """Nothing."""
@@ -20,8 +22,11 @@ class Forgetful(Net):
         return self.net.encode(picture)
 
     def core(self, memory: Memory, features: Features) -> tuple[Memory, Features]:
-        """One time-step from the first memory; nothing is remembered."""
-        return memory, self.net.core(self.net.initial_memory(), features)[1]
+        """From the first memory, a time-step for each look; nothing is remembered."""
+        inner = self.net.initial_memory()
+        for _ in range(self.looks):
+            inner, core_output = self.net.core(inner, features)
+        return memory, core_output
 
     def heads(self, features: Features, core_output: Features) -> tuple[Array, Array]:
         """As the other network."""

@@ -5,10 +5,12 @@ journal beside the result, so that an interrupted filtering resumes where it sto
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import jax
 import numpy as np
@@ -18,11 +20,11 @@ from foresight.evaluation.solve import PlaySettings, solve
 from foresight.levels import LevelSet
 from foresight.levels.operations import take
 from foresight.nets.forgetful import Forgetful
-from foresight.runs.agents import load_agent_for
+from foresight.runs.agents import Agent, load_agent_for
 from foresight.runs.evaluate import BATCH
 from foresight.storage.files import Journal, discard, reading
 
-CHUNK = 8192  # levels between two lines of the journal
+CHUNK = {"cpu": 2048, "gpu": 65536}  # levels between two lines of the journal
 JOURNAL = ".progress"
 
 
@@ -34,6 +36,7 @@ class FilterSettings:
     keep: Literal["solved", "unsolved"] = "unsolved"
     attempts: int = 10
     reset_memory: bool = False  # the network's memory starts afresh at every step
+    looks: int = 1  # times the network sees each picture, where its memory is reset
     max_steps: int = 120  # steps of an attempt
     seed: int = 0  # of the draws
     batch: int | None = None  # levels side by side; None for what suits the device
@@ -41,7 +44,8 @@ class FilterSettings:
     @property
     def words(self) -> str:
         """How the levels were chosen, for the set's source."""
-        memory = ", memory reset at every step" if self.reset_memory else ""
+        looks = f" and {self.looks} looks" if self.looks > 1 else ""
+        memory = f", memory reset at every step{looks}" if self.reset_memory else ""
         tried = f"{self.attempts} attempts of {self.max_steps} steps drawn by seed {self.seed}{memory}"
         return f"{self.keep} by {Path(self.agent).stem} in {tried}"
 
@@ -58,8 +62,7 @@ def filter_levels(
     try:
         on_progress(len(solved))
         while len(solved) < len(levels):
-            numbers = np.arange(len(solved), min(len(levels), len(solved) + CHUNK))
-            won = try_levels(numbers)
+            won = try_levels(np.arange(len(solved), min(len(levels), len(solved) + chunk_size())))
             journal.append(
                 (json.dumps({"solved": np.packbits(won).tobytes().hex(), "count": len(won)}) + "\n").encode()
             )
@@ -89,44 +92,66 @@ def finish(destination: Path) -> None:
 def attempts_of(levels: LevelSet, settings: FilterSettings) -> Callable[[np.ndarray], np.ndarray]:
     """A function that tries the levels with some numbers: whether each was solved, bool [n]."""
     agent = load_agent_for(settings.agent, levels)
-    net = Forgetful(agent.net) if settings.reset_memory else agent.net
+    return partial(try_some, agent, settings)
+
+
+def try_some(agent: Agent, settings: FilterSettings, numbers: np.ndarray, only: np.ndarray | None = None) -> np.ndarray:
+    """Whether an agent solves levels, by their numbers [n], in any attempt: bool [n]; tries `only` some places."""
+    net = Forgetful(agent.net, settings.looks) if settings.reset_memory else agent.net
     play = PlaySettings(settings.max_steps, think=0, greedy=False)
     batch = settings.batch or BATCH.get(jax.default_backend(), 1024)
+    solved, left = np.zeros(len(numbers), bool), np.arange(len(numbers)) if only is None else only
+    for attempt in range(settings.attempts):
+        if not len(left):
+            break
+        key = jax.random.fold_in(jax.random.key(settings.seed), attempt)
+        solved[left] = solve(agent.env, net, numbers, play, key, batch, only=left).solved[left]
+        left = left[~solved[left]]
+    return solved
 
-    def try_levels(numbers: np.ndarray) -> np.ndarray:
-        solved = np.zeros(len(numbers), bool)
-        for attempt in range(settings.attempts):
-            left = np.flatnonzero(~solved)
-            if not len(left):
-                break
-            key = jax.random.fold_in(jax.random.key(settings.seed), attempt)
-            solved[left] = solve(agent.env, net, numbers[left], play, key, batch).solved
-        return solved
 
-    return try_levels
+def chunk_size() -> int:
+    """How many levels are tried between two lines of the journal."""
+    return CHUNK.get(jax.default_backend(), 16384)
 
 
 def resume(path: Path, levels: LevelSet, settings: FilterSettings) -> tuple[np.ndarray, Journal]:
     """What an earlier filtering found so far, and the journal to resume."""
-    about = {"digest": levels.digest} | {name: value for name, value in asdict(settings).items() if name != "batch"}
+    lines, journal = open_journal(path, {"digest": levels.digest} | as_json(settings))
+    return np.concatenate([np.zeros(0, bool), *(read_line(line, path) for line in lines)]), journal
+
+
+def as_json(settings: FilterSettings) -> dict[str, Any]:
+    """All that the result depends on."""
+    return {name: value for name, value in asdict(settings).items() if name != "batch"}
+
+
+def open_journal(path: Path, about: dict[str, Any]) -> tuple[list[bytes], Journal]:
+    """The lines that an earlier run of the same filtering wrote, and the journal to resume."""
     header = (json.dumps({"filter": about}) + "\n").encode()
     if not path.exists():
         journal = Journal(path, 0)
         journal.append(header)
-        return np.zeros(0, bool), journal
+        return [], journal
     content = reading(path)
     if not content.startswith(header):
         raise ForesightError(f"{path} is the progress of another filtering: remove it, or give OUT another name")
     whole = content[: content.rindex(b"\n") + 1]
-    parts = [read_line(line, path) for line in whole[len(header) :].splitlines()]
-    return np.concatenate([np.zeros(0, bool), *parts]), Journal(path, len(whole))
+    return whole[len(header) :].splitlines(), Journal(path, len(whole))
 
 
 def read_line(line: bytes, path: Path) -> np.ndarray:
     """Which levels of one line of the journal were solved."""
-    try:
+    with damage_named(path):
         entry = json.loads(line)
         bits = np.unpackbits(np.frombuffer(bytes.fromhex(entry["solved"]), np.uint8), count=entry["count"])
+    return bits.astype(bool)
+
+
+@contextmanager
+def damage_named(path: Path) -> Iterator[None]:
+    """Say which journal it is that cannot be read."""
+    try:
+        yield
     except (ValueError, KeyError, TypeError) as error:
         raise ForesightError(f"{path} is damaged: remove it to start again") from error
-    return bits.astype(bool)

@@ -45,19 +45,22 @@ def breadth_first(
         results[result.level] = result
         on_result(result)
 
-    boxes = has_box(cells).sum((1, 2))
+    boxes, begun = has_box(cells).sum((1, 2)), time.perf_counter()
     for count in np.unique(boxes):
         places = np.flatnonzero(boxes == count)
         for start in range(0, len(places), BATCH):
             some = places[start : start + BATCH]
-            Search(cells[some], some, limits, over, dead_squares).run(note)
+            Search(cells[some], some, limits, over, dead_squares, begun).run(note)
     return [results[level] for level in range(len(cells))]
 
 
 class Search:
     """The search of one batch."""
 
-    def __init__(self, cells: np.ndarray, places: np.ndarray, limits: Limits, over: str, dead_squares: bool):
+    def __init__(
+        self, cells: np.ndarray, places: np.ndarray, limits: Limits, over: str, dead_squares: bool, first_begun: float
+    ):
+        self.first_begun = first_begun
         self.batch, first = prepare(cells, dead_squares)
         self.places, self.limits, self.over = places, limits, over
         self.budget = BUDGET if limits.budget is None else limits.budget
@@ -138,7 +141,7 @@ class Search:
 
     def over_limits(self) -> Iterator[Result]:
         """Levels that have used up their time, their budget or the memory."""
-        late = self.limits.seconds is not None and self.clock - self.begun >= self.limits.seconds
+        late = self.limits.is_over(self.clock - self.begun, self.clock - self.first_begun)
         for level in np.flatnonzero(self.open):
             if late:
                 yield self.end(level, "time")

@@ -53,11 +53,12 @@ def play(
         budget = settings.max_steps * (ATTEMPTS if settings.sample else 1)
     by, waiting, games, results = offsets(cells.shape[2]), iter(range(len(cells))), [], []
     batch, clock = settings.batch or default_batch(), time.perf_counter()
+    first = clock
     while True:
         games += begin(cells, waiting, batch - len(games), settings.seed)
         going = []
         for game in games:
-            outcome = outcome_of(game, budget, limits.seconds)
+            outcome = outcome_of(game, budget, limits, first)
             if outcome is None:
                 going.append(game)
                 continue
@@ -90,13 +91,14 @@ def node_of(board: bytes, parent: Node | None) -> Node:
     return node
 
 
-def outcome_of(game: Game, budget: int, seconds: float | None) -> str | None:
-    """How a level ended, if it did."""
+def outcome_of(game: Game, budget: int, limits: Limits, first: float) -> str | None:
+    """How a level ended, if it did; `first` is when the first one began."""
     if BOX not in game.node.board:
         return "solved"
     if game.calls >= budget:
         return "budget"
-    return "time" if seconds is not None and time.perf_counter() - game.begun >= seconds else None
+    now = time.perf_counter()
+    return "time" if limits.is_over(now - game.begun, now - first) else None
 
 
 def act(game: Game, policy: list[float], by: tuple[int, ...], settings: PlaySettings, prior) -> None:
@@ -104,7 +106,7 @@ def act(game: Game, policy: list[float], by: tuple[int, ...], settings: PlaySett
     if game.node.parent is not None:
         prior.release([game.node.parent])
         game.node.parent = None
-    action = draw(policy, game.random) if settings.sample else int(np.argmax(policy))
+    action = draw(policy[:-1], game.random) if settings.sample else int(np.argmax(policy[:-1]))
     board, player = game.node.board, game.node.player
     if action in MOVES and is_legal(board, player, by[action]):
         board = step(board, player, by[action])

@@ -21,8 +21,8 @@ from foresight.nets.net import Net
 from foresight.search.tree import NOT_HELD, Node
 from foresight.types import Memory
 
-BATCH_SIZES = [4**power for power in range(12)]  # that boards are filled up to: few, so few compilations
-SLOT_BYTES = {"cpu": 1 << 30, "gpu": 32 << 30}  # of memories held on the device
+BATCH_SIZES = [1 << power for power in range(24)]  # that boards are filled up to: few, so few compilations
+MOST_BYTES = {"cpu": 4 << 30, "gpu": 64 << 30}  # of memories held on the device
 MOST_SLOTS = 1 << 20
 
 
@@ -30,7 +30,7 @@ class Request(Protocol):
     """An answer on its way."""
 
     def __call__(self) -> list[list[float]]:
-        """Wait for it: log-probabilities of the actions for each board asked for."""
+        """Wait for it: for each board asked for, log-probabilities of the actions and, last, the value."""
 
 
 class ResetPrior:
@@ -115,7 +115,14 @@ class CarriedPrior:
 def most_slots(net: Net) -> int:
     """How many of a network's memories the device may hold."""
     size = sum(leaf.nbytes for leaf in jax.tree.leaves(net.initial_memory()))
-    return min(MOST_SLOTS, SLOT_BYTES.get(jax.default_backend(), 4 << 30) // max(size, 1))
+    return min(MOST_SLOTS, most_bytes() // max(size, 1))
+
+
+def most_bytes() -> int:
+    """How much of the device's memory a search may take: at most half."""
+    stats = jax.devices()[0].memory_stats() or {}
+    most = MOST_BYTES.get(jax.default_backend(), 4 << 30)
+    return min(most, stats.get("bytes_limit", 2 * most) // 2)
 
 
 def stack_boards(nodes: list[Node], env: Env) -> np.ndarray:
@@ -127,23 +134,31 @@ def stack_boards(nodes: list[Node], env: Env) -> np.ndarray:
 
 @eqx.filter_jit
 def reset_policy(net: Net, env: Env, boards: Array, repeats: Array) -> Array:
-    """Log-probabilities [n, A] on boards [n, H, W], each seen `repeats` times from the initial memory."""
+    """Log-probabilities and value [n, A + 1] on boards [n, H, W], each seen `repeats` times from the initial memory."""
+
+    net = net.prepared(env.tiles)
 
     def one(board: Array) -> Array:
-        features = net.encode(env.paint(board))
+        features = net.features_of(env.see(board))
         looks = lambda _, both: net.core(both[0], features)  # noqa: E731
         first = net.core(net.initial_memory(), features)
         _, reported = jax.lax.fori_loop(jnp.int32(1), repeats, looks, first)
-        return jax.nn.log_softmax(net.heads(features, reported)[0])
+        return answer_of(*net.heads(features, reported))
 
     return jax.vmap(one)(boards)
 
 
 @partial(eqx.filter_jit, donate="all-except-first")
 def carried_policy(fixed: tuple[Net, Env, Array, Array, Array], pool: Memory) -> tuple[Array, Memory]:
-    """Log-probabilities [n, A] on boards after the memories in slots `parents`; new memories go to `slots`."""
+    """Log-probabilities and value [n, A + 1] on boards after the memories in `parents`; new ones go to `slots`."""
     net, env, boards, parents, slots = fixed
+    net = net.prepared(env.tiles)
     memories = jax.tree.map(lambda held: held[parents], pool)
-    logits, _, memories = jax.vmap(lambda memory, board: net(memory, env.paint(board)))(memories, boards)
+    logits, values, memories = jax.vmap(lambda memory, board: net(memory, env.see(board)))(memories, boards)
     pool = jax.tree.map(lambda held, new: held.at[slots].set(new, mode="drop"), pool, memories)
-    return jax.nn.log_softmax(logits), pool
+    return jax.vmap(answer_of)(logits, values), pool
+
+
+def answer_of(logits: Array, value: Array) -> Array:
+    """Log-probabilities [A] and the value, as one array."""
+    return jnp.append(jax.nn.log_softmax(logits), value)

@@ -14,6 +14,7 @@ from foresight.search.breadth_first import breadth_first
 from foresight.search.result import Limits, Result, Solution, checked
 
 Method = Literal["bfs", "lts", "policy"]
+MOST_WEIGHT = 100
 
 
 class Player(Protocol):
@@ -30,22 +31,27 @@ class SolveSettings:
     method: Method = "bfs"
     budget: int | None = None  # expansions a level (`policy`: actions); None: 5 million for bfs, 100,000 for lts
     time_limit: float | None = None  # seconds a level, from when its search starts
+    total_time: float | None = None  # seconds for all levels together
     shortest: Literal["pushes", "moves"] = "pushes"  # bfs: what a solution has the fewest of
     memory: Literal["carried", "reset"] = "carried"  # the network's: along the path, or afresh at every board
     repeats: int = 3  # with a memory reset: times the network sees a board
     think: int = 0  # lts, memory carried: times the network sees the first board before the search begins
     mixing: float = 0.01  # lts: share of the uniform policy
+    value_weight: float = 0.0  # lts: how much a low value raises a cost; 0 is Levin's order
     cuts: bool = True  # lts: skip states expanded before with at least the same probability
     dead_squares: bool | None = None  # never push a box where it is lost; None: yes for bfs, no for lts
     sample: bool = False  # policy: draw actions, attempt after attempt, instead of one greedy attempt
     max_steps: int = 120  # policy: actions of one attempt
     seed: int = 0  # policy: of the draws
     batch: int | None = None  # boards the network sees at once; None for what suits the device
-    width: int | None = None  # lts: boards of one level among them
+    width: int | None = None  # lts, trees on the host: boards of one level among them
+    trees: Literal["host", "device"] | None = None  # lts: where they are kept; None for what suits the device
 
     def __post_init__(self) -> None:
         for field in fields(self):
             allowed, value = get_args(field.type), getattr(self, field.name)
+            if allowed and (names := get_args(allowed[0])) and value is not None:  # a choice that may be left open
+                allowed = names
             if allowed and isinstance(allowed[0], str) and value not in allowed:
                 raise ForesightError(f"{field.name} '{value}': expected {' or '.join(allowed)}")
         for name, least in (("budget", 1), ("repeats", 1), ("think", 0), ("max_steps", 1), ("seed", 0), ("batch", 1)):
@@ -54,10 +60,14 @@ class SolveSettings:
                 raise ForesightError(f"{name} is {value}: expected at least {least}")
         if self.width is not None and self.width < 1:
             raise ForesightError(f"width is {self.width}: expected at least 1")
-        if self.time_limit is not None and not self.time_limit > 0:
-            raise ForesightError(f"the time limit is {self.time_limit} seconds: expected more than 0")
+        for name in ("time_limit", "total_time"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise ForesightError(f"{name} is {value} seconds: expected more than 0")
         if not 0 <= self.mixing <= 1:
             raise ForesightError(f"mixing is {self.mixing}: expected a share from 0 to 1")
+        if not 0 <= self.value_weight <= MOST_WEIGHT:
+            raise ForesightError(f"value_weight is {self.value_weight}: expected 0 to {MOST_WEIGHT}")
 
 
 def solve(
@@ -106,7 +116,7 @@ def solve_cells(
         found[result.level] = checked(result, cells[result.level])
         on_solution(found[result.level])
 
-    limits = Limits(settings.budget, settings.time_limit)
+    limits = Limits(settings.budget, settings.time_limit, settings.total_time)
     if settings.method == "bfs":
         dead = settings.dead_squares is not False
         breadth_first(cells, limits, over=settings.shortest, dead_squares=dead, on_result=note)
@@ -123,6 +133,7 @@ def with_network(
     """Solve by tree search or by playing; what these need is imported here, since breadth-first search needs none."""
     from foresight.envs.sokoban.rules import Sokoban
     from foresight.search.levin import LevinSettings, default_batch, levin
+    from foresight.search.levin_device import DeviceSearch, default_trees
     from foresight.search.play import PlaySettings, play
     from foresight.search.priors import CarriedPrior, ResetPrior, most_slots
     from foresight.search.tree import TreeSettings
@@ -131,7 +142,14 @@ def with_network(
         raise ForesightError(f"the agent plays {agent.env.name}, expected one that plays sokoban")
     env = replace(agent.env, levels=agent.env.levels[:1])  # only its painting is used
     boards = enlarge(cells, env.height, env.width)
-    tree = TreeSettings(mixing=settings.mixing, cuts=settings.cuts, think=settings.think)
+    tree = TreeSettings(settings.mixing, settings.cuts, value_weight=settings.value_weight, think=settings.think)
+    if settings.method == "lts" and (settings.trees or default_trees()) == "device":
+        search = DeviceSearch(
+            boards, agent.net, env, tree, limits, carried=settings.memory == "carried", repeats=settings.repeats,
+            dead_squares=bool(settings.dead_squares), batch=settings.batch,
+        )  # fmt: skip
+        search.run(note)
+        return
     if settings.memory == "reset":
         prior = ResetPrior(agent.net, env, settings.repeats)
     else:

@@ -16,6 +16,7 @@ from foresight.search.result import Outcome
 from foresight.search.rules import BOX, BOX_ON_TARGET, FLOOR, MOVES, TARGET, offsets, player_of, step
 
 NOT_HELD = -1
+LEAST_WORTH = 0.05
 LOOK_AHEAD = 4  # entries of the open list inspected for each node wanted
 
 
@@ -26,6 +27,7 @@ class TreeSettings:
     mixing: float = 0.01  # share of the uniform policy
     cuts: bool = True  # skip a state that was expanded before with at least the same probability
     path_dependent: bool = True  # whether the policy depends on the way to a state; then cuts are a heuristic
+    value_weight: float = 0.0  # how much a low value raises a cost; 0 is Levin's order
     think: int = 0  # times the policy sees the first board before the search begins; path-dependent ones only
     budget: int = 100_000  # expansions
 
@@ -38,7 +40,7 @@ class Node:
     def __init__(self, parent: "Node | None", move: int, player: int, log_pi: float, depth: int):
         self.parent, self.move, self.player, self.log_pi, self.depth = parent, move, player, log_pi, depth
         self.board: bytes | None = None
-        self.policy: list[float] | None = None  # log-probabilities of the actions, once the network was asked
+        self.policy: list[float] | None = None  # log-probabilities of the actions and, last, the value, once known
         self.slot = NOT_HELD  # where the network's memory after this board is held
 
 
@@ -51,6 +53,7 @@ class Tree:
         self.live = None if live is None else live.ravel().tolist()
         self.expansions, self.nodes = 0, 1
         self.order = count()  # among equal costs, the older node first
+        self.first_value: float | None = None  # the root's
         self.expanded: dict[bytes, float] = {}  # the largest log pi that a board was expanded with
         self.policies: dict[bytes, list[float]] = {}  # by board, where the policy depends on nothing else
         root = self.first_node(cells.tobytes())
@@ -126,7 +129,7 @@ class Tree:
         self.expansions += 1
         if self.settings.cuts:
             self.expanded[node.board] = node.log_pi  # which is more than before, or the node were cut
-        one_is_off = node.board.count(BOX) == 1
+        one_is_off, penalty = node.board.count(BOX) == 1, self.penalty(node)
         for move, log_pi in self.choices(node):
             child = Node(node, move, node.player + self.by[move], log_pi, node.depth + 1)
             beyond = child.player + self.by[move]
@@ -134,7 +137,13 @@ class Tree:
                 self.goal = child
                 return
             self.nodes += 1
-            heappush(self.open, (log(child.depth) - log_pi, next(self.order), child))
+            heappush(self.open, (log(child.depth) - log_pi + penalty, next(self.order), child))
+
+    def penalty(self, node: Node) -> float:
+        """What a value below the root's adds to the log of the costs of a node's children."""
+        if self.first_value is None:
+            self.first_value = node.policy[-1]
+        return self.settings.value_weight * max(0.0, worth(self.first_value) - worth(node.policy[-1]))
 
     def choices(self, node: Node) -> Iterator[tuple[int, float]]:
         """Moves that change the board, each with log pi of the child: the policy among them, mixed with uniform."""
@@ -163,3 +172,8 @@ class Tree:
             moves.append(node.move)
             node = node.parent
         return bytes(moves[::-1]), log(self.goal.depth) - self.goal.log_pi
+
+
+def worth(value: float) -> float:
+    """The log of a value, counted from what is lost by walking about for ever."""
+    return log(max(value + 1, LEAST_WORTH))

@@ -7,10 +7,10 @@ from foresight.analysis import search_curves
 from foresight.errors import ForesightError
 
 ROWS = [
-    {"outcome": "solved", "network_calls": 30, "ended": 2.0},
-    {"outcome": "solved", "network_calls": 10, "ended": 3.0},
-    {"outcome": "budget", "network_calls": 99, "ended": 4.0},
-    {"outcome": "solved", "network_calls": 0, "ended": 1.0},
+    {"outcome": "solved", "network_calls": 30, "ended": 2.0, "expansions": 29, "moves": 20, "pushes": 4},
+    {"outcome": "solved", "network_calls": 10, "ended": 3.0, "expansions": 10, "moves": 9, "pushes": 5},
+    {"outcome": "budget", "network_calls": 99, "ended": 4.0, "expansions": 90, "moves": None, "pushes": None},
+    {"outcome": "solved", "network_calls": 0, "ended": 1.0, "expansions": 0, "moves": 1, "pushes": 0},
 ]
 
 
@@ -29,7 +29,20 @@ def test_a_picture_is_drawn_from_the_rows_of_searches(tmp_path, monkeypatch, cap
     (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
     run(monkeypatch, f"search={tmp_path / 'a.jsonl'}", "--picture", tmp_path / "curves.png")
     assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
-    assert capsys.readouterr().out == "search: 3 of 4 solved\n"
+    assert capsys.readouterr().out == (
+        "search: 3 of 4 solved, expansions 32.2 / 19.5 / 90 (mean / median / most), network calls 34.8, "
+        "10.0 moves, 3.0 pushes, 4.0 s\n"
+    )
+
+
+def test_one_quantity_may_be_drawn_alone(tmp_path, monkeypatch):
+    drawn = []
+    monkeypatch.setattr(search_curves, "plot_solved", lambda *what: drawn.append(what))
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    words = [f"search={tmp_path / 'a.jsonl'}", "--picture", "x.png"]
+    run(monkeypatch, *words, "--against", "network_calls", "--lowest", "90")
+    ((curves, _, lowest),) = drawn
+    assert ([*curves], lowest) == (["network calls on a level"], 90)
 
 
 def test_other_files_are_rejected(tmp_path, monkeypatch):

@@ -26,7 +26,7 @@ def run(model: list[str], *words: str) -> int:
     return status_of(["levels", "filter", *model, *words])
 
 
-@pytest.mark.parametrize("words", [[], ["--reset-memory"]])
+@pytest.mark.parametrize("words", [[], ["--reset-memory"], ["--reset-memory", "--looks", "2"]])
 def test_what_is_solved_in_some_attempt_and_what_is_not_make_up_the_set(model, tmp_path, capsys, words):
     assert run(model, "--attempts", "30", "--max-steps", "20", "--keep", "unsolved", *words) == 0
     assert "1 level of 4 unsolved" in capsys.readouterr().out
@@ -34,16 +34,16 @@ def test_what_is_solved_in_some_attempt_and_what_is_not_make_up_the_set(model, t
     assert run(model, "--attempts", "30", "--max-steps", "20", "--keep", "solved", "--seed", "7", *words) == 0
     kept = read_set(tmp_path / "out.levels")
     assert np.array_equal(kept.cells(), LEVELS.cells([0, 1, 3]))
-    reset = ", memory reset at every step" if words else ""
+    reset = ", memory reset at every step" + " and 2 looks" * (len(words) > 1) if words else ""
     assert kept.source.endswith(f"; solved by model in 30 attempts of 20 steps drawn by seed 7{reset}")
     assert not (tmp_path / "out.levels.progress").exists()
 
 
 def test_an_interrupted_filtering_resumes_where_it_stopped(model, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(level_filter, "CHUNK", 1)
+    monkeypatch.setattr(level_filter, "CHUNK", {"cpu": 1})
     played, stop_at = [], [2]
 
-    def play(env, net, numbers, settings, key, batch):
+    def play(env, net, numbers, settings, key, batch, only):
         if numbers[0] == stop_at[0]:
             raise KeyboardInterrupt
         played.extend(numbers.tolist())
@@ -61,7 +61,7 @@ def test_an_interrupted_filtering_resumes_where_it_stopped(model, tmp_path, caps
 
 
 def test_the_progress_of_another_filtering_is_not_mixed_in(model, tmp_path, capsys, monkeypatch):
-    def stop(*_):
+    def stop(*_, **__):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(level_filter, "solve", stop)
@@ -73,8 +73,8 @@ def test_the_progress_of_another_filtering_is_not_mixed_in(model, tmp_path, caps
 def test_a_level_solved_in_one_attempt_is_not_tried_again(model, monkeypatch):
     tried = []
 
-    def play(env, net, numbers, settings, key, batch):
-        tried.append(numbers.tolist())
+    def play(env, net, numbers, settings, key, batch, only):
+        tried.append(numbers[only].tolist())
         return Record(numbers == len(tried) - 1, None, None, None)
 
     monkeypatch.setattr(level_filter, "solve", play)
@@ -83,14 +83,20 @@ def test_a_level_solved_in_one_attempt_is_not_tried_again(model, monkeypatch):
 
 
 def test_nothing_to_keep_is_an_error(model, capsys, monkeypatch):
-    monkeypatch.setattr(level_filter, "solve", lambda env, net, numbers, *_: Record(numbers >= 0, None, None, None))
+    monkeypatch.setattr(
+        level_filter, "solve", lambda env, net, numbers, *_, **__: Record(numbers >= 0, None, None, None)
+    )
     assert run(model) == 2
     assert "none of the 4 levels of drawn is unsolved: nothing to write" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
-    [(["--attempts", "0"], "--attempts must be at least 1"), (["--seed", "-1"], "--seed must be at least 0, not -1")],
+    [
+        (["--attempts", "0"], "--attempts must be at least 1"),
+        (["--seed", "-1"], "--seed must be at least 0, not -1"),
+        (["--looks", "3"], "--looks belongs to --reset-memory"),
+    ],
 )
 def test_what_cannot_be_asked_is_rejected_by_name(model, capsys, words, message):
     assert run(model, *words) == 2

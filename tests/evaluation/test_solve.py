@@ -178,3 +178,12 @@ def test_another_thinking_time_needs_no_new_compilation(env, net):
     finally:
         jax.monitoring.unregister_event_duration_listener(count)
     assert compiled == 0
+
+
+def test_only_some_places_are_played_as_they_are_among_all(env, net):
+    everything, places = solve(env, net, MANY, PlaySettings(CAP), KEY, batch=4), np.array([1, 4, 6, 21])
+    some = solve(env, net, MANY, PlaySettings(CAP), KEY, batch=4, only=places)
+    for name in ("solved", "steps", "actions"):
+        np.testing.assert_array_equal(getattr(some, name)[places], getattr(everything, name)[places])
+    others = np.setdiff1d(np.arange(len(MANY)), places)
+    assert not some.steps[others].any()

@@ -50,11 +50,16 @@ def fewest_pushes(board: np.ndarray) -> int | None:
     return None
 
 
-def textbook_levin(board: np.ndarray, policy, mixing: float, cuts: bool, budget: int) -> tuple:
-    """Levin tree search by the book: (expansions, moves or None); `policy(path of states)` gives log-probabilities."""
+def textbook_levin(
+    board: np.ndarray, policy, mixing: float, cuts: bool, budget: int, value_weight: float = 0.0
+) -> tuple:
+    """Levin tree search by the book: (expansions, moves or None).
+
+    `policy(path of states)` gives log-probabilities and the value, which raises costs by `value_weight`.
+    """
     walls, first, targets = start(board)
     open_, expanded, expansions = [(0.0, 0, (first,), (), 0.0)], {}, 0
-    made = 1
+    made, first_value = 1, policy((first,))[-1]
     while open_ and expansions < budget:
         entry = min(open_, key=lambda e: e[:2])
         open_.remove(entry)
@@ -65,13 +70,15 @@ def textbook_levin(board: np.ndarray, policy, mixing: float, cuts: bool, budget:
         expansions += 1
         logs = policy(path)
         legal = [move for move in MOVE_ORDER if after(walls, path[-1], move)]
-        weights = [math.exp(logs[move]) for move in legal]
+        largest = max((logs[move] for move in legal), default=0)  # subtracted so that equal products stay equal
+        weights = [math.exp(logs[move] - largest) for move in legal]
         for move, weight in zip(legal, weights, strict=True):
             then = after(walls, path[-1], move)
             log_child = log_pi + math.log((1 - mixing) * weight / sum(weights) + mixing / len(legal))
             if then[1] == targets:
                 return expansions, (*moves, move)
-            cost = math.log(len(path) + 1) - log_child
+            worths = [math.log(max(0.05, 1 + value)) for value in (first_value, logs[-1])]
+            cost = math.log(len(path) + 1) - log_child + value_weight * max(0, worths[0] - worths[1])
             open_.append((cost, made, (*path, then), (*moves, move), log_child))
             made += 1
     return expansions, None

@@ -19,7 +19,7 @@ class Says(ToyPrior):
 
     def ask(self, nodes):
         self.asked += len(nodes)
-        return lambda: [self.weights for _ in nodes]
+        return lambda: [[*self.weights, 0.0] for _ in nodes]
 
     def release(self, nodes):
         self.released += len(nodes)

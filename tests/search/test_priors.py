@@ -34,8 +34,8 @@ def log_policy(player, boards: np.ndarray) -> np.ndarray:
     net, env = player
     memory = net.initial_memory()
     for board in boards:
-        logits, _, memory = net(memory, env.paint(jnp.asarray(board)))
-    return np.asarray(jax.nn.log_softmax(logits))
+        logits, value, memory = net(memory, env.paint(jnp.asarray(board)))
+    return np.append(jax.nn.log_softmax(logits), value)
 
 
 BOARDS = np.stack([np.roll(EASY[1:-1, 1:-1], shift) for shift in range(5)])

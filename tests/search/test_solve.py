@@ -77,7 +77,9 @@ def test_a_wrong_solution_is_never_reported(monkeypatch):
         ({"method": "guess"}, "method 'guess': expected bfs or lts or policy"),
         ({"method": "lts"}, "the method 'lts' needs an agent"),
         ({"budget": 0}, "budget is 0: expected at least 1"),
-        ({"time_limit": 0.0}, "the time limit is 0.0 seconds: expected more than 0"),
+        ({"time_limit": 0.0}, "time_limit is 0.0 seconds: expected more than 0"),
+        ({"total_time": 0.0}, "total_time is 0.0 seconds: expected more than 0"),
+        ({"trees": "nowhere"}, "trees 'nowhere': expected host or device"),
         ({"mixing": 2.0}, "mixing is 2.0: expected a share from 0 to 1"),
         ({"shortest": "time"}, "shortest 'time': expected pushes or moves"),
         ({"memory": "none"}, "memory 'none': expected carried or reset"),
@@ -105,4 +107,4 @@ def test_text_that_is_no_level_is_rejected(text, message):
 
 
 def test_settings_have_the_documented_defaults():
-    assert SolveSettings() == SolveSettings("bfs", None, None, "pushes", "carried", 3, 0, 0.01, True, None)
+    assert SolveSettings() == SolveSettings("bfs", None, None, None, "pushes", "carried", 3, 0, 0.01, 0.0, True, None)

@@ -10,9 +10,9 @@ ACTIONS = 5
 
 
 def policy_of(text: bytes) -> list[float]:
-    """Log-probabilities that look random and depend on `text` alone."""
-    weights = np.random.default_rng(zlib.crc32(text)).normal(0, 1, ACTIONS)
-    return (weights - np.log(np.sum(np.exp(weights)))).tolist()
+    """Log-probabilities and a value that look random and depend on `text` alone."""
+    *weights, value = np.random.default_rng(zlib.crc32(text)).normal(0, 1, ACTIONS + 1)
+    return [*(weights - np.log(np.sum(np.exp(weights)))), value]
 
 
 class ToyPrior:

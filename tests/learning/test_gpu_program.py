@@ -43,7 +43,7 @@ def program():
 
 def calls(program, name):
     """The shapes that a function of the kernel is given, one list for each call of it."""
-    lines = re.findall(rf"@foresight_drc_{name}_\w+\(.* : \((.*)\) ->", program)
+    lines = re.findall(rf"@foresight_drc_wgmma_{name}_\w+\(.* : \((.*)\) ->", program)
     return [re.findall(r"tensor<([^>]*)>", line) for line in lines]
 
 
@@ -60,7 +60,7 @@ def test_the_kernel_acts_learns_and_looks_at_the_bootstrap_frame(program):
 
 
 def test_weights_are_packed_before_the_loop_of_acting(program):
-    acting = re.search(r"@foresight_drc_infer_\w+\(.*tensor<3x4x1xi1>\)", program).start()
+    acting = re.search(r"@foresight_drc_wgmma_infer_\w+\(.*tensor<3x4x1xi1>\)", program).start()
     loop = program.rindex("stablehlo.while", 0, acting)
     packing = "x36x2x2x64x8xf32>"
     assert packing in program[:loop]

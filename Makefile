@@ -27,7 +27,7 @@ units: .venv/core
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not extra and not soak and not gpu"
 
 extras: .venv/every-extra
-	$(BIN)/python -m pytest -m "extra and not soak"
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "extra and not soak"
 
 soak: .venv/every-extra .venv/fuzz
 	$(BIN)/python -m pytest -m soak

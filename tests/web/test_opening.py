@@ -46,6 +46,7 @@ def test_a_model_that_is_not_there_ends_the_command_with_its_name(capsys):
     assert "there is no 'runs/nowhere'" in capsys.readouterr().err
 
 
+@pytest.mark.soak  # a matter of the clock, so of what else the machine does
 def test_the_page_is_there_within_three_seconds_and_a_move_takes_less_than_50_ms():
     times = time_start()
     assert times["page"] < 3

@@ -55,7 +55,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def splits(config: RunConfig, folder: Path, every: int = 1) -> Iterator[tuple[int, list[str]]]:
-    """Train in one go; then, from the last to the first checkpoint before its end, what a run taken up there changes."""
+    """Train in one go; then, from the last checkpoint before its end to the first, what taking it up there changes."""
 
     def trained(place: Path) -> dict[str, bytes]:
         assert train.run_training(config, place, EVERY_CALL, say=lambda text: None).exit_code == 0

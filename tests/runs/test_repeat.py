@@ -118,7 +118,7 @@ def test_on_a_gpu_the_real_trainer_killed_at_random_moments_ends_the_same(tmp_pa
 
     def killed(lane: int) -> int:
         random, folder = np.random.default_rng(lane), tmp_path / str(lane)
-        statuses = [kill_at_random(folder, words, random, DETERMINISTIC) for _ in range(KILLS)]
+        statuses = [kill_at_random(folder, words, random, DETERMINISTIC, 3, recorded=True) for _ in range(KILLS)]
         begun = iterations_in(folder / "checkpoints")[:1]
         assert train(folder, words, {}, **DETERMINISTIC)[1:] == uninterrupted[1:]
         print(f"run {lane}: ended the same after {statuses}, last taken up at {begun}", flush=True)
@@ -128,12 +128,19 @@ def test_on_a_gpu_the_real_trainer_killed_at_random_moments_ends_the_same(tmp_pa
         assert sum(lanes.map(killed, range(4))) >= 2 * KILLS
 
 
-def kill_at_random(folder: Path, words: str, random: np.random.Generator, environment: dict[str, str]) -> int:
-    """Start a trainer on a run and kill it at a random moment; its exit status."""
+def kill_at_random(
+    folder: Path,
+    words: str,
+    random: np.random.Generator,
+    environment: dict[str, str],
+    longest: float = 8,
+    recorded: bool = False,
+) -> int:
+    """Start a trainer on a run and kill it within `longest` seconds, of its first record if asked; its exit status."""
     process = begin(folder, words, {}, **environment)
-    while process.poll() is None and not is_owned_by(folder, process.pid):
+    while process.poll() is None and not (is_owned_by(folder, process.pid) and (has_records(folder) or not recorded)):
         time.sleep(0.01)
-    time.sleep(random.uniform(0, 8))
+    time.sleep(random.uniform(0, longest))
     process.kill()
     process.communicate()
     return process.returncode
@@ -142,3 +149,9 @@ def kill_at_random(folder: Path, words: str, random: np.random.Generator, enviro
 def is_owned_by(folder: Path, process: int) -> bool:
     """Whether that process is the one that trains in `folder`."""
     return (folder / "lock").exists() and f'"pid": {process},' in (folder / "lock").read_text()
+
+
+def has_records(folder: Path) -> bool:
+    """Whether anything has been recorded of a run."""
+    path = folder / "metrics.jsonl"
+    return path.exists() and path.stat().st_size > 0

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from foresight.envs import facts
 from foresight.errors import ForesightError, printable
 from foresight.learning.settings import LearnSettings
-from foresight.limits import LARGEST_NUMBER, check_ranges, check_sizes
+from foresight.limits import LARGEST_NUMBER, check_ranges, check_sizes, shown
 from foresight.plugins import short_name
 from foresight.runs.phases import Phase, plan_phases
 
@@ -222,7 +222,8 @@ def restored(hint: Any, value: Any, where: str) -> Any:
         return restored_union(hint, value, where)
     if typing.get_origin(hint) is tuple:
         return restored_tuple(hint, value, where)
-    if is_named_tuple(hint) and isinstance(value, list | tuple) and len(value) <= len(hint._fields):
+    if is_named_tuple(hint):
+        check_length(hint, value, where)
         fields = zip(typing.get_type_hints(hint).items(), value, strict=False)
         return hint(*(restored(kind, each, f"{where}.{name}") for (name, kind), each in fields))
     if typing.get_origin(hint) is Literal:
@@ -237,7 +238,10 @@ def restored(hint: Any, value: Any, where: str) -> Any:
 
 def restored_union(hint: Any, value: Any, where: str) -> Any:
     """A value of one of several kinds; where it is none of them, all are named."""
-    for kind in typing.get_args(hint):
+    kinds = [kind for kind in typing.get_args(hint) if value is None or kind is not type(None)]
+    if len(kinds) == 1:
+        return restored(kinds[0], value, where)
+    for kind in kinds:
         try:
             return restored(kind, value, where)
         except ForesightError:
@@ -248,6 +252,15 @@ def restored_union(hint: Any, value: Any, where: str) -> Any:
 def is_named_tuple(hint: Any) -> bool:
     """Whether a type hint is a NamedTuple, such as a plan of convolutions."""
     return isinstance(hint, type) and issubclass(hint, tuple) and hasattr(hint, "_fields")
+
+
+def check_length(hint: Any, value: Any, where: str) -> None:
+    """Reject what is not a row of as many values as a NamedTuple takes."""
+    most = len(hint._fields)
+    least = most - len(hint._field_defaults)
+    if not isinstance(value, list | tuple) or not least <= len(value) <= most:
+        count = f"{least}" if least == most else f"{least} to {most}"
+        raise ForesightError(f"{where} is {shown(value)}; expected a list of {count}: {', '.join(hint._fields)}")
 
 
 def restored_tuple(hint: Any, value: Any, where: str) -> tuple:

@@ -37,7 +37,7 @@ def changed(path: str, value) -> dict:
         ("learn.num_envs", "many", "config.learn.num_envs is 'many'; expected int"),
         ("learn.num_envs", True, "config.learn.num_envs is True; expected int"),
         ("learn.discount", None, "config.learn.discount is None; expected float or int"),
-        ("net.depth", "deep", "config.net.depth is 'deep'; expected int or NoneType"),
+        ("net.depth", "deep", "config.net.depth is 'deep'; expected int"),
         ("net.dtype", "int8", "config.net.dtype is 'int8'; expected one of float32, bfloat16"),
         ("env.max_episode_steps", 5, "config.env.max_episode_steps is 5; expected a list of 2"),
         ("env.max_episode_steps", [1, 2, 3], r"config.env.max_episode_steps is \[1, 2, 3\]; expected a list of 2"),

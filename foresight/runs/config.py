@@ -12,7 +12,7 @@ from typing import Any, Literal
 from foresight.envs import facts
 from foresight.errors import ForesightError, printable
 from foresight.learning.settings import LearnSettings
-from foresight.limits import LARGEST_NUMBER, check_ranges, check_sizes, shown
+from foresight.limits import LARGEST_NUMBER, RANGES, check_ranges, check_sizes, shown
 from foresight.plugins import short_name
 from foresight.runs.phases import Phase, plan_phases
 
@@ -111,7 +111,11 @@ class RunConfig:
             raise ForesightError("`objective` imitate and `expert` AGENT go together: give both or neither")
         if self.expert and (self.phases or self.is_on_host):
             raise ForesightError("`objective` imitate is for runs on the device and without `phases`")
-        _ = self.plan  # phases that are none are rejected here
+        if self.whole_steps > RANGES["steps"][1]:  # which also rejects phases that are none
+            raise ForesightError(
+                f"`num_envs` x `unroll` x `iterations_per_call` come to {self.whole_steps:,} steps in whole calls, "
+                f"expected at most {RANGES['steps'][1]:,.0f}"
+            )
 
     @property
     def is_on_host(self) -> bool:
@@ -146,6 +150,12 @@ class RunConfig:
     def schedule(self) -> LearnSettings:
         """The learning settings of the first phase, with the length of the run filled in."""
         return self.plan[0].settings
+
+    @property
+    def has_own_parts(self) -> bool:
+        """Whether anything of it is a user's own, found by its path."""
+        named = (self.domain, self.net.net, self.learn.loss, self.learn.optimiser, self.learn.schedule)
+        return any(":" in name for name in (*named, *self.net.net_set))
 
     @property
     def whole_steps(self) -> int:

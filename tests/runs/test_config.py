@@ -173,3 +173,8 @@ def test_an_unknown_setting_of_a_domain_lists_those_that_can_be_given_there(doma
         with pytest.raises(ForesightError) as rejected:
             build_env(replace(config, env=replace(config.env, env=(f"{name}=[[]]",))))
         assert "setting of its own" not in str(rejected.value)
+
+
+def test_numbers_that_are_each_in_range_and_too_large_together_are_rejected():
+    with pytest.raises(ForesightError, match=r"come to 8,388,608,000,000 steps in whole calls, expected at most 100,0"):
+        RunConfig(learn=LearnSettings(num_envs=1 << 22, minibatch=1 << 22, unroll=100_000))

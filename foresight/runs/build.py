@@ -32,12 +32,13 @@ def build_env(
     """The domain of a run, on its own levels and step limits or on others."""
     settings = assignments(config.env.env, "env")
     own = OPTIONS_OF_THEIR_OWN - (set() if config.takes_level_sets else OF_LEVEL_SETS)
-    known = [name for name in settings_of_env(env_class(config.domain)) if name not in own]
+    domain = env_class(config.domain)
+    known = [name for name in settings_of_env(domain) if name not in own]
     for name in settings:
         if name in own:
             raise ForesightError(f"`env` {name}=...: this has a setting of its own, `{name}`")
         if name not in known:
-            raise unknown(f"setting of {config.domain}", name, known)
+            raise unknown(f"setting of {domain.name}", name, known)
     if config.takes_level_sets:
         settings["levels"] = config.env.levels if levels is None else levels
     return make_env(config.domain, max_episode_steps=max_episode_steps or config.env.max_episode_steps, **settings)

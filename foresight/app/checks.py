@@ -1,6 +1,7 @@
 """What words, numbers and paths given to commands can be, in one place."""
 
 import math
+import os
 import stat
 from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
@@ -13,6 +14,7 @@ from foresight.limits import RANGES
 
 LONGEST_WORD = 4096  # characters; file systems take no longer path
 LONGEST_NAME = 240  # bytes of a file's name: file systems have 255, and a name has an ending while it is written
+FILES, FOLDERS = ("gif", "figure", "picture"), ("export",)  # options that write; `out` may be either
 BOUNDS = RANGES | {  # of an option by its field's name, least and most; what is not named has MOST alone
     "keep": (1, 1_000_000),
     "batch": (1, 1 << 22),
@@ -59,6 +61,7 @@ def check_values(record: Any) -> None:
                 check_number(field.name, each)
             if isinstance(each, Path):
                 check_path(each)
+                check_output(field.name, each)
 
 
 def check_path(path: Path) -> None:
@@ -77,6 +80,17 @@ def check_path(path: Path) -> None:
         raise ForesightError(f"cannot read or write {str(path)[:200]}: {reason}") from error
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
         raise ForesightError(f"cannot read or write {path}: it is neither a file nor a folder")
+
+
+def check_output(name: str, path: Path) -> None:
+    """Reject, before any work is done, what cannot be written where an option of this name writes."""
+    if name in FILES and path.is_dir():
+        raise ForesightError(f"--{name} {path} is a folder; expected a file, or a name for a new one")
+    if name in FOLDERS and path.is_file():
+        raise ForesightError(f"--{name} {path} is a file; expected a folder, or a name for a new one")
+    folder = next(place for place in (path.absolute(), *path.absolute().parents) if place.is_dir())
+    if name in (*FILES, *FOLDERS, "out") and not os.access(folder, os.W_OK | os.X_OK):
+        raise ForesightError(f"cannot write {path}: nothing can be written in {folder}")
 
 
 def check_number(name: str, number: float) -> None:

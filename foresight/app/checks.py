@@ -1,7 +1,6 @@
 """What words, numbers and paths given to commands can be, in one place."""
 
 import math
-import os
 import stat
 from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
@@ -11,6 +10,7 @@ from typing import Any
 from foresight.errors import ForesightError
 from foresight.limits import LARGEST_NUMBER as MOST
 from foresight.limits import RANGES
+from foresight.storage.files import check_writable
 
 LONGEST_WORD = 4096  # characters; file systems take no longer path
 LONGEST_NAME = 240  # bytes of a file's name: file systems have 255, and a name has an ending while it is written
@@ -88,9 +88,8 @@ def check_output(name: str, path: Path) -> None:
         raise ForesightError(f"--{name} {path} is a folder; expected a file, or a name for a new one")
     if name in FOLDERS and path.is_file():
         raise ForesightError(f"--{name} {path} is a file; expected a folder, or a name for a new one")
-    folder = next(place for place in (path.absolute(), *path.absolute().parents) if place.is_dir())
-    if name in (*FILES, *FOLDERS, "out") and not os.access(folder, os.W_OK | os.X_OK):
-        raise ForesightError(f"cannot write {path}: nothing can be written in {folder}")
+    if name in (*FILES, *FOLDERS, "out"):
+        check_writable(path / "file" if path.is_dir() else path)
 
 
 def check_number(name: str, number: float) -> None:

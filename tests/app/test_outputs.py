@@ -1,10 +1,12 @@
 """What cannot be written is rejected before the work is done that it was to hold."""
 
-import os
+import errno
 
 import pytest
 
+from foresight.storage import files
 from tests.app.small_runs import status_of
+from tests.faults import failing_disk
 
 WRITERS = {
     "watch drc33-100m --levels builtin/tiny-test --gif": False,  # whether it writes a folder
@@ -37,10 +39,10 @@ def test_a_folder_is_no_file_and_a_file_no_folder(words, tmp_path, capsys):
 
 @pytest.mark.parametrize("words", [*WRITERS, "evaluate drc33-100m --out", "solve builtin/tiny-test --out"])
 def test_where_nothing_can_be_written_no_work_begins(words, tmp_path, capsys, monkeypatch):
-    may = os.access
-    monkeypatch.setattr(os, "access", lambda path, mode: str(path) != str(tmp_path) and may(path, mode))
-    assert status_of([*words.split(), str(tmp_path / "new" / "out.jsonl")]) == 2
-    assert f"out.jsonl: nothing can be written in {tmp_path}" in capsys.readouterr().err
+    monkeypatch.setattr(files, "disk", failing_disk(0, errno.EROFS))
+    out = tmp_path / "new" / "out.jsonl"
+    assert status_of([*words.split(), str(out)]) == 2
+    assert f"cannot write {out}: Read-only file system" in capsys.readouterr().err
 
 
 def test_a_results_page_of_records_that_are_not_there_is_not_written(tmp_path, capsys):

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+NO_MEMORY = ("RESOURCE_EXHAUSTED", "Out of memory allocating")  # how devices say so
 PACKAGE = "foresight-drc"  # what the package index calls this; the import and the command are `foresight`
 
 
@@ -18,7 +19,7 @@ class ForesightError(Exception):
 
 def is_out_of_memory(error: Exception) -> bool:
     """Whether Python has no memory left, or the device, whose errors have a code in front."""
-    return isinstance(error, MemoryError) or "RESOURCE_EXHAUSTED" in str(error)
+    return isinstance(error, MemoryError) or any(sign in str(error) for sign in NO_MEMORY)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

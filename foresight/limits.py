@@ -56,7 +56,7 @@ def check_sizes(what: str, settings: Mapping[str, Any], largest: int = LARGEST_S
     """Reject whole numbers among the settings of a network or a domain that are out of range, or above `largest`."""
     for name, value in settings.items():
         for number in numbers_in(value):
-            most = RANGES.get(name, (0, largest))[1]
+            most = min(RANGES.get(name, (0, largest))[1], largest)
             if number > most:
                 raise ForesightError(f"`{name}` of {what} must be at most {shown(most)}, not {shown(number)}")
 

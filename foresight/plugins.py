@@ -1,15 +1,17 @@
 """Parts that a user brings: an object by its name here or by its path "package.module:Name", and an object's path."""
 
+import functools
 import importlib
 import importlib.util
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from foresight.errors import ForesightError, did_you_mean, unknown
+from foresight.errors import ForesightError, did_you_mean, printable, unknown
 
 EXAMPLE = "package.module:Name"
+LONGEST_SUMMARY = 200  # characters of what an error of a user's part says
 
 
 def resolve(wanted: Any, known: Mapping[str, Any], what: str, kind: type | None = None) -> Any:
@@ -25,7 +27,30 @@ def resolve(wanted: Any, known: Mapping[str, Any], what: str, kind: type | None 
         return import_path(found, what) if isinstance(found, str) else found
     if ":" not in wanted:
         raise unknown_part(what, wanted, known)
-    return checked(import_path(wanted, what), f"'{wanted}'", what, kind)
+    found = checked(import_path(wanted, what), f"'{wanted}'", what, kind)
+    return found if isinstance(found, type) else guarded(found, f"{what} '{wanted}'")
+
+
+@functools.cache
+def guarded(part: Callable[..., Any], named: str) -> Callable[..., Any]:
+    """A user's function, whose errors name it."""
+
+    @functools.wraps(part)
+    def call(*given: Any, **more: Any) -> Any:
+        try:
+            return part(*given, **more)
+        except ForesightError:
+            raise
+        except Exception as error:
+            raise ForesightError(f"{named} failed when it was called: {summary(error)}") from error
+
+    return call
+
+
+def summary(error: BaseException) -> str:
+    """The kind of an error and the first line that it says."""
+    first, *_ = [*str(error).splitlines(), "no message"]
+    return f"{type(error).__name__}: {printable(first, LONGEST_SUMMARY)}"
 
 
 def checked(found: Any, named: str, what: str, kind: type | None) -> Any:
@@ -59,6 +84,8 @@ def import_path(path: str, what: str) -> Any:
         raise ForesightError(
             f"{what} '{path}': there is no module '{error.name}'; Python looks in this folder and in what is installed"
         ) from error
+    except (Exception, SystemExit) as error:
+        raise ForesightError(f"{what} '{path}': '{module_name}' cannot be imported: {summary(error)}") from error
     for part in name.split("."):
         if not hasattr(found, part):
             hint = did_you_mean(part, dir(found))

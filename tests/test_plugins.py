@@ -105,3 +105,32 @@ def test_what_is_known_of_our_own_environments_is_what_their_classes_say():
     assert set(FACTS) == set(DOMAINS | ON_HOST)
     with pytest.raises(ForesightError, match="did you mean 'sokoban'"):
         facts("sokobann")
+
+
+def failing():
+    raise ZeroDivisionError("by nothing\nand more")
+
+
+def test_a_users_function_that_fails_is_named():
+    with pytest.raises(
+        ForesightError, match=r"part '.*:failing' failed when it was called: ZeroDivisionError: by noth"
+    ):
+        resolve(f"{HERE}:failing", {}, "part")()
+    with pytest.raises(ForesightError, match=r"failed when it was called: TypeError: .* 1 was given"):
+        resolve(f"{HERE}:function", {}, "part")(3)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("def f(:", "SyntaxError: "),
+        ("1 / 0", "ZeroDivisionError: division by zero"),
+        ("import sys; sys.exit(0)", "SystemExit: 0"),
+        ("\0", "SyntaxError: "),
+    ],
+)
+def test_a_module_that_cannot_be_imported_is_said_to_be_so(text, message, tmp_path, monkeypatch):
+    (tmp_path / "broken_part.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ForesightError, match=f"part 'broken_part:F': 'broken_part' cannot be imported: {message}"):
+        resolve("broken_part:F", {}, "part")

@@ -10,9 +10,11 @@ from typing import Any
 from foresight.errors import ForesightError
 from foresight.limits import LARGEST_NUMBER as MOST
 from foresight.limits import RANGES
+from foresight.storage.files import check_writable
 
 LONGEST_WORD = 4096  # characters; file systems take no longer path
 LONGEST_NAME = 240  # bytes of a file's name: file systems have 255, and a name has an ending while it is written
+FILES, FOLDERS = ("gif", "figure", "picture"), ("export",)  # options that write; `out` may be either
 BOUNDS = RANGES | {  # of an option by its field's name, least and most; what is not named has MOST alone
     "keep": (1, 1_000_000),
     "batch": (1, 1 << 22),
@@ -59,6 +61,7 @@ def check_values(record: Any) -> None:
                 check_number(field.name, each)
             if isinstance(each, Path):
                 check_path(each)
+                check_output(field.name, each)
 
 
 def check_path(path: Path) -> None:
@@ -77,6 +80,16 @@ def check_path(path: Path) -> None:
         raise ForesightError(f"cannot read or write {str(path)[:200]}: {reason}") from error
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
         raise ForesightError(f"cannot read or write {path}: it is neither a file nor a folder")
+
+
+def check_output(name: str, path: Path) -> None:
+    """Reject, before any work is done, what cannot be written where an option of this name writes."""
+    if name in FILES and path.is_dir():
+        raise ForesightError(f"--{name} {path} is a folder; expected a file, or a name for a new one")
+    if name in FOLDERS and path.is_file():
+        raise ForesightError(f"--{name} {path} is a file; expected a folder, or a name for a new one")
+    if name in (*FILES, *FOLDERS, "out"):
+        check_writable(path / "file" if path.is_dir() else path)
 
 
 def check_number(name: str, number: float) -> None:

@@ -3,6 +3,7 @@
 import importlib
 import os
 import sys
+import sysconfig
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,6 +16,7 @@ from foresight.errors import ForesightError, is_out_of_memory, unknown
 
 DEBUG = "--debug"
 HOW_TO_REPORT = "this is a bug in foresight: please report it with what the same command says with --debug"
+HOW_TO_SEE = "the same command with --debug shows how it came to that"
 LONGEST_LINE, LONGEST_MESSAGE = 500, 2000  # characters of a message that is not ours, and of one that is
 
 # Each subcommand is a module foresight.app.<name> with `main(arguments)`, imported only when it is called.
@@ -87,10 +89,21 @@ def explain(error: Exception) -> tuple[str, int]:
     if isinstance(error, OSError) and not can_write_output():
         drop_output()
         return f"cannot write standard output: {error.strerror or error}", 2
-    where = traceback.extract_tb(error.__traceback__)[-1]
-    place = f"{Path(where.filename).name}, line {where.lineno}"
+    *_, where = frames = traceback.extract_tb(error.__traceback__)
     said = one_line(str(error)) or "no message"
+    own = [frame for frame in frames if is_users(frame.filename)]
+    if own:
+        return f"{one_line(own[-1].filename)}, line {own[-1].lineno}: {type(error).__name__}: {said}; {HOW_TO_SEE}", 2
+    place = f"{Path(where.filename).name}, line {where.lineno}"
     return f"unexpected {type(error).__name__} in {place}: {said}; {HOW_TO_REPORT}", 1
+
+
+def is_users(file: str) -> bool:
+    """Whether code is of the user's own, an environment or a network: neither ours nor Python's nor installed."""
+    path = Path(file).resolve()
+    libraries = {Path(place).resolve() for place in sysconfig.get_paths().values()}
+    ours = Path(__file__).resolve().parent.parent
+    return path.is_file() and not any(path.is_relative_to(place) for place in (ours, *libraries))
 
 
 def escaped(text: str) -> str:

@@ -81,6 +81,8 @@ def main(arguments: list[str]) -> int:
     folder = options.out or Path("paper-quick" if options.quick else "paper")
     if folder.exists() and not folder.is_dir():
         raise ForesightError(f"--out {folder} is a file; expected a folder, or a name for a new one")
+    if options.records != PaperOptions.records and not options.records.is_dir():
+        raise ForesightError(f"--records {options.records}: expected a folder, and there is none")
     if options.what == PAGE:
         write_page(options)
         return 0

@@ -61,6 +61,8 @@ def check_known(options: list[Option], arguments: Sequence[str], prog: str) -> N
         if flag not in by_flag:
             meant = did_you_mean(flag, by_flag)
             raise ForesightError(f"{prog} has no option '{shortened(typed)}'{meant}; see {prog} --help")
+        if by_flag[flag].count is None and not equals and (not following or following.startswith("--")):
+            raise ForesightError(f"{flag} is empty: expected a value")
         check_choice(by_flag[flag], value if equals else following)
     first = next(iter(arguments), "--")
     if not first.startswith("-"):
@@ -89,11 +91,18 @@ def read(record: type[Options], arguments: list[str], prog: str, default: Option
 
 
 def one_line(box: str) -> str:
-    """The first paragraph of what tyro frames in a box."""
+    """The first paragraph of what tyro frames in a box, or where there are but plain letters, between two rules."""
     lines = [line.strip("│").strip() for line in box.splitlines() if line.startswith("│")]
-    ruled = next((number for number, line in enumerate(lines) if line and set(line) == {"─"}), len(lines))
-    said = " ".join(lines[:ruled]) or " ".join(box.split())
+    if not lines:
+        _, lines = partitioned([line.strip() for line in box.splitlines()], "-")
+    said = " ".join(partitioned(lines, "─-")[0]) or " ".join(box.split())
     return re.sub(r"^Error parsing |no type matching .*>: ", "", said).rstrip(".")
+
+
+def partitioned(lines: list[str], symbols: str) -> tuple[list[str], list[str]]:
+    """The lines before the first rule of these symbols, and those after it."""
+    at = next((number for number, line in enumerate(lines) if line and set(line) <= set(symbols)), len(lines))
+    return lines[:at], lines[at + 1 :]
 
 
 def registry() -> ConstructorRegistry:

@@ -217,12 +217,13 @@ def run(
         from foresight.runs.portable import import_run
 
         import_run(options.resume_from, folder)
+    remarks = []  # said when the run is opened: a run that is rejected says nothing else
     if options.from_weights and has_begun:
-        say_on_stderr(f"{folder} has begun: it resumes from its own checkpoint, not from {options.from_weights}")
+        remarks.append(f"{folder} has begun: it resumes from its own checkpoint, not from {options.from_weights}")
     weights = start_from(options.from_weights, settings) if options.from_weights and not has_begun else None
     total_steps = settings.whole_steps
     if total_steps > MUCH_MORE * settings.steps:
-        say_on_stderr(
+        remarks.append(
             f"--steps {settings.steps:,.0f} comes to {total_steps:,}: a run takes whole calls (--iterations-per-call)"
         )
     quiet = options.quiet or not is_writer()
@@ -240,6 +241,7 @@ def run(
             start_from=weights or (lambda state: state),
             devices=devices,
             tracking=tracking,
+            remarks=remarks,
         )
     if is_writer():
         say_on_stderr(outcome.message)

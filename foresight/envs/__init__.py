@@ -2,12 +2,13 @@
 
 import inspect
 import math
+import typing
 from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from foresight.errors import ForesightError, unknown
-from foresight.limits import LARGEST_NUMBER, LARGEST_PICTURE, check_sizes
+from foresight.limits import LARGEST_NUMBER, LARGEST_PICTURE, check_sizes, shown
 from foresight.plugins import resolve
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ DOMAINS = {
     "minipacman": "foresight.envs.minipacman.rules:MiniPacman",
     "gridworld": "foresight.envs.gridworld.rules:Gridworld",
 }
+IN_WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: "a word"}
 ON_HOST = {"atari": "foresight.envs.atari:Atari"}  # games that do not run on the device that learns
 FACTS = {  # those of our own classes, for programs that must not import jax yet
     "sokoban": Facts(takes_level_sets=True),
@@ -49,7 +51,7 @@ def make(env: "str | type[Env]", **settings: Any) -> "Env":
     for setting, value in settings.items():
         if setting not in known:
             raise unknown(f"setting of {build.name}", setting, known)
-        check_kind(f"{build.name}'s setting '{setting}'", value, known[setting].default)
+        check_kind(f"{build.name}'s setting '{setting}'", value, known[setting])
     missing = [name for name, p in known.items() if p.default is p.empty and name not in settings]
     if missing:
         raise ForesightError(f"{build.name} needs the setting '{missing[0]}'")
@@ -94,16 +96,28 @@ def resolve_any(env: str) -> Any:
     return env_class(env)
 
 
-def check_kind(what: str, value: Any, default: Any) -> None:
+def check_kind(what: str, value: Any, parameter: inspect.Parameter) -> None:
     """Reject a value of another kind than the usual one: it may come from a command line."""
-    if not is_like(value, default):
+    default = parameter.default
+    if default is not None and not is_like(value, default):
         example = list(default) if isinstance(default, tuple) else default
-        raise ForesightError(f"{what} is {value!r}; expected something like {example!r}")
+        raise ForesightError(f"{what} is {shown(value)}; expected something like {example!r}")
+    kinds = typing.get_args(parameter.annotation)  # of `int | None` and the like
+    if default is None and kinds and not any(is_of(value, kind) for kind in kinds):
+        names = " or ".join(IN_WORDS.get(kind, str(kind)) for kind in kinds if kind is not type(None))
+        raise ForesightError(f"{what} is {shown(value)}; expected {names}")
 
 
 def is_like(value: Any, default: Any) -> bool:
-    """Whether a value is a number, word, truth or row of them as `default` is; anything is like None."""
+    """Whether a value is a number, word, truth or row of them as `default` is."""
     if isinstance(default, tuple):
         return isinstance(value, tuple | list) and len(value) == len(default) and all(map(is_like, value, default))
-    kinds = {bool: bool, int: Integral, float: Real, str: str}
-    return isinstance(value, kinds.get(type(default), object))
+    return is_of(value, type(default))
+
+
+def is_of(value: Any, kind: Any) -> bool:
+    """Whether a value is of a plain kind, numbers finite; anything is of a kind that is not plain."""
+    if isinstance(value, Real) and not math.isfinite(value):
+        return False
+    kinds = {bool: bool, int: Integral, float: Real, str: str, type(None): type(None)}
+    return isinstance(value, kinds.get(kind, object)) and (kind not in (int, float) or not isinstance(value, bool))

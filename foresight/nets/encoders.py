@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from foresight.errors import ForesightError
 from foresight.nets import mosaics
 from foresight.nets.layers import Conv, columns_of_blocks, sum_of_shifted, with_bias
 from foresight.nets.mosaics import Span
@@ -25,6 +26,10 @@ class Plan(NamedTuple):
 
     def scaled(self, features: int | None) -> "Plan":
         """The same stack with every width in proportion, so that the last layer has `features` channels."""
+        if not self.channels or len({len(part) for part in self}) > 1 or min(map(min, self)) < 1:
+            raise ForesightError(
+                f"{self} is no stack of convolutions: expected as many channels as kernels and strides, each at least 1"
+            )
         return self._replace(channels=scaled(self.channels, features))
 
 

@@ -6,6 +6,7 @@ import equinox as eqx
 import jax
 from jax import Array
 
+from foresight.errors import ForesightError
 from foresight.nets.encoders import centre, default_encoder, scaled
 from foresight.nets.heads import Head
 from foresight.nets.layers import Conv, at_least_one, compute_dtype
@@ -31,6 +32,15 @@ def default_sections(picture_shape: tuple[int, int, int]) -> tuple[SectionPlan, 
     layers = zip(*default_encoder(picture_shape), strict=True)
     *first, last = (SectionPlan(channels, kernel, stride) for channels, kernel, stride in layers)
     return *first, last._replace(blocks=DEFAULT_BLOCKS, convolutions=2)
+
+
+def check_sections(plans: tuple[SectionPlan, ...]) -> None:
+    """Reject sections of which no network can be made; one without blocks is a convolution alone."""
+    at_least_one("ResNet", sections=len(plans))
+    for plan in plans:
+        at_least_one("a section of ResNet", **{name: size for name, size in plan._asdict().items() if name != "blocks"})
+        if plan.blocks < 0:
+            raise ForesightError(f"blocks is {plan.blocks}; a section of ResNet needs at least 0")
 
 
 class Block(eqx.Module):
@@ -93,6 +103,7 @@ class ResNet(FeedForward):
         compute_dtype(dtype)
         at_least_one("ResNet", features=features, hidden=hidden)
         plans = default_sections(picture_shape) if sections is None else sections
+        check_sections(plans)
         head_key, *section_keys = jax.random.split(key, 1 + len(plans))
         widths = scaled(tuple(plan.channels for plan in plans), features)
         height, width, inputs = picture_shape

@@ -67,6 +67,8 @@ def recorded_runs(folder: Path) -> list[Result]:
 
 def is_record(path: Path) -> bool:
     """Whether a JSON file says that it is the record of a study."""
+    if not path.is_file():
+        return False
     with path.open("rb") as file:
         return b'"foresight": "study"' in file.read(200)
 

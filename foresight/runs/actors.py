@@ -49,6 +49,7 @@ def run_host_training(
     devices: DeviceSettings = DeviceSettings(),
     tracking: TrackSettings = TrackSettings(),
     build: Callable[[RunConfig, HostEnv, Array], Net] = build_net,
+    remarks: Sequence[str] = (),
 ) -> Outcome:
     """Train what `config` says in `folder` on games of the host, resuming where an earlier call stopped.
 
@@ -88,7 +89,9 @@ def run_host_training(
             say=say,
             steps_at=config.steps_at,
             kept_for=partial(kept_for, tracking, config),
-            on_open=partial(note_start, tracking, [f"training on {describe(None)}, playing with {games}"], say),
+            on_open=partial(
+                note_start, tracking, [*remarks, f"training on {describe(None)}, playing with {games}"], say
+            ),
             prepare=partial(extend_run, say=say),
         )
 

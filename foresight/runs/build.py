@@ -5,11 +5,13 @@ from typing import Any, get_type_hints
 import jax
 from jax import Array
 
+from foresight.envs import env_class
 from foresight.envs import make as make_env
+from foresight.envs import settings_of as settings_of_env
 from foresight.envs.atari import GAMES, REPEAT, Atari
 from foresight.envs.env import Env
 from foresight.envs.host import HostEnv
-from foresight.errors import ForesightError
+from foresight.errors import ForesightError, unknown
 from foresight.levels import LevelSet
 from foresight.limits import MOST_PARAMETERS
 from foresight.nets import make as make_net
@@ -30,8 +32,13 @@ def build_env(
     """The domain of a run, on its own levels and step limits or on others."""
     settings = assignments(config.env.env, "env")
     own = OPTIONS_OF_THEIR_OWN - (set() if config.takes_level_sets else OF_LEVEL_SETS)
-    for name in settings.keys() & own:
-        raise ForesightError(f"`env` {name}=...: this has a setting of its own, `{name}`")
+    domain = env_class(config.domain)
+    known = [name for name in settings_of_env(domain) if name not in own]
+    for name in settings:
+        if name in own:
+            raise ForesightError(f"`env` {name}=...: this has a setting of its own, `{name}`")
+        if name not in known:
+            raise unknown(f"setting of {domain.name}", name, known)
     if config.takes_level_sets:
         settings["levels"] = config.env.levels if levels is None else levels
     return make_env(config.domain, max_episode_steps=max_episode_steps or config.env.max_episode_steps, **settings)
@@ -40,9 +47,9 @@ def build_env(
 def build_host_env(config: RunConfig, batch: int, threads: int = 0, max_steps: int | None = None) -> HostEnv:
     """A batch of games of a run's domain on the host, with the run's step limit or another one."""
     settings = assignments(config.env.env, "env")
-    unknown = [name for name in settings if name not in ATARI_SETTINGS]
-    if unknown:
-        raise ForesightError(f"atari has no setting '{unknown[0]}'; there are: {', '.join(ATARI_SETTINGS)}")
+    for name in settings:
+        if name not in ATARI_SETTINGS:
+            raise unknown("setting of atari", name, ATARI_SETTINGS)
     if "game" not in settings:
         raise ForesightError(f"which Atari game? give `env` game=NAME, one of: {', '.join(GAMES)}")
     low, high = config.env.max_episode_steps

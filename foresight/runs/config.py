@@ -12,7 +12,7 @@ from typing import Any, Literal
 from foresight.envs import facts
 from foresight.errors import ForesightError, printable
 from foresight.learning.settings import LearnSettings
-from foresight.limits import LARGEST_NUMBER, check_ranges, check_sizes
+from foresight.limits import LARGEST_NUMBER, RANGES, check_ranges, check_sizes, shown
 from foresight.plugins import short_name
 from foresight.runs.phases import Phase, plan_phases
 
@@ -111,7 +111,11 @@ class RunConfig:
             raise ForesightError("`objective` imitate and `expert` AGENT go together: give both or neither")
         if self.expert and (self.phases or self.is_on_host):
             raise ForesightError("`objective` imitate is for runs on the device and without `phases`")
-        _ = self.plan  # phases that are none are rejected here
+        if self.whole_steps > RANGES["steps"][1]:  # which also rejects phases that are none
+            raise ForesightError(
+                f"`num_envs` x `unroll` x `iterations_per_call` come to {self.whole_steps:,} steps in whole calls, "
+                f"expected at most {RANGES['steps'][1]:,.0f}"
+            )
 
     @property
     def is_on_host(self) -> bool:
@@ -146,6 +150,12 @@ class RunConfig:
     def schedule(self) -> LearnSettings:
         """The learning settings of the first phase, with the length of the run filled in."""
         return self.plan[0].settings
+
+    @property
+    def has_own_parts(self) -> bool:
+        """Whether anything of it is a user's own, found by its path."""
+        named = (self.domain, self.net.net, self.learn.loss, self.learn.optimiser, self.learn.schedule)
+        return any(":" in name for name in (*named, *self.net.net_set))
 
     @property
     def whole_steps(self) -> int:
@@ -222,7 +232,8 @@ def restored(hint: Any, value: Any, where: str) -> Any:
         return restored_union(hint, value, where)
     if typing.get_origin(hint) is tuple:
         return restored_tuple(hint, value, where)
-    if is_named_tuple(hint) and isinstance(value, list | tuple) and len(value) <= len(hint._fields):
+    if is_named_tuple(hint):
+        check_length(hint, value, where)
         fields = zip(typing.get_type_hints(hint).items(), value, strict=False)
         return hint(*(restored(kind, each, f"{where}.{name}") for (name, kind), each in fields))
     if typing.get_origin(hint) is Literal:
@@ -237,7 +248,10 @@ def restored(hint: Any, value: Any, where: str) -> Any:
 
 def restored_union(hint: Any, value: Any, where: str) -> Any:
     """A value of one of several kinds; where it is none of them, all are named."""
-    for kind in typing.get_args(hint):
+    kinds = [kind for kind in typing.get_args(hint) if value is None or kind is not type(None)]
+    if len(kinds) == 1:
+        return restored(kinds[0], value, where)
+    for kind in kinds:
         try:
             return restored(kind, value, where)
         except ForesightError:
@@ -248,6 +262,15 @@ def restored_union(hint: Any, value: Any, where: str) -> Any:
 def is_named_tuple(hint: Any) -> bool:
     """Whether a type hint is a NamedTuple, such as a plan of convolutions."""
     return isinstance(hint, type) and issubclass(hint, tuple) and hasattr(hint, "_fields")
+
+
+def check_length(hint: Any, value: Any, where: str) -> None:
+    """Reject what is not a row of as many values as a NamedTuple takes."""
+    most = len(hint._fields)
+    least = most - len(hint._field_defaults)
+    if not isinstance(value, list | tuple) or not least <= len(value) <= most:
+        count = f"{least}" if least == most else f"{least} to {most}"
+        raise ForesightError(f"{where} is {shown(value)}; expected a list of {count}: {', '.join(hint._fields)}")
 
 
 def restored_tuple(hint: Any, value: Any, where: str) -> tuple:

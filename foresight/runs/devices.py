@@ -1,5 +1,6 @@
 """The devices of a run: one, all of a machine's, or those of several machines, with environments sharded over them."""
 
+import os
 import socket
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -69,6 +70,26 @@ def describe(mesh: Mesh | None) -> str:
     devices = jax.devices()[:1] if mesh is None else mesh.devices.tolist()
     kind = f"{len(devices)} x {devices[0].device_kind}"
     return kind if jax.process_count() == 1 else f"{kind} in {jax.process_count()} processes"
+
+
+def check_memory(shape: Any) -> None:
+    """Reject a state that is larger than the memory of all devices here."""
+    needed = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(shape))
+    there_is = memory_here()
+    if there_is is not None and needed > there_is:
+        raise ForesightError(
+            f"the state of this run takes {needed / 1e9:,.0f} GB, and there are {there_is / 1e9:,.0f}: "
+            "fewer `num_envs` or `seeds`, or a smaller network, need less"
+        )
+
+
+def memory_here() -> int | None:
+    """Bytes that the devices of all processes have together, if that is known."""
+    devices = jax.local_devices()
+    if devices[0].platform == "cpu":
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * jax.process_count()
+    limits = [(device.memory_stats() or {}).get("bytes_limit") for device in devices]
+    return None if None in limits else sum(limits) * jax.process_count()
 
 
 class Placement(NamedTuple):

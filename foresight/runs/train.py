@@ -12,7 +12,7 @@ from foresight.errors import ForesightError
 from foresight.learning.update import TrainState
 from foresight.runs.build import build_env
 from foresight.runs.config import DeviceSettings, RunConfig
-from foresight.runs.devices import describe, env_mesh, join_processes
+from foresight.runs.devices import check_memory, describe, env_mesh, join_processes
 from foresight.runs.extend import extend_run, kept_to_extend
 from foresight.runs.folder import Run
 from foresight.runs.held_out import HeldOut
@@ -97,8 +97,9 @@ def run_training(
     start_from: Callable[[TrainState], TrainState] = lambda state: state,
     devices: DeviceSettings = DeviceSettings(),
     tracking: TrackSettings = TrackSettings(),
+    remarks: Sequence[str] = (),
 ) -> Outcome:
-    """Train what `config` says in `folder`, resuming where an earlier call stopped.
+    """Train what `config` says in `folder`, resuming where an earlier call stopped; say `remarks` when it is open.
 
     Several processes call this together, with a folder that all can read.
     """
@@ -106,7 +107,10 @@ def run_training(
     mesh, *_ = [env_mesh(devices, phase.settings) for phase in config.plan]  # which also looks at their sizes
     env = build_env(config, config.plan[0].levels)
     compiled = program(config, env, mesh)
-    start_from(compiled.shape())  # what cannot be built or does not fit is rejected before anything is written
+    shape = start_from(compiled.shape())  # what cannot be built or does not fit is rejected before anything is written
+    check_memory(shape)
+    if config.has_own_parts:
+        jax.eval_shape(compiled.call, shape)
     phased = PhasedProgram(config, env, mesh) if config.phases else None
     held_out = HeldOut(config, env, tracking, folder, say) if tracking.evaluates else None
     outcome = train_loop(
@@ -127,7 +131,7 @@ def run_training(
         evaluate=held_out or (lambda state, iterations: None),
         steps_at=config.steps_at,
         kept_for=partial(kept_for, tracking, config),
-        on_open=partial(note_start, tracking, [f"training on {describe(mesh)}", *slow_here(config)], say),
+        on_open=partial(note_start, tracking, [*remarks, f"training on {describe(mesh)}", *slow_here(config)], say),
         prepare=partial(extend_run, say=say),
     )
     if outcome.signal is None:

@@ -171,7 +171,8 @@ class Journal:
             raise cannot("write", path, error) from error
 
     def append(self, content: bytes) -> None:
-        """Add `content` at the end, or nothing."""
+        """Add `content` at the end, or nothing; nothing either where the file is not as this left it."""
+        self.check()
         try:
             write_all(self.descriptor, content)
         except OSError as error:
@@ -179,6 +180,20 @@ class Journal:
             raise cannot("write", self.path, error) from error
         self.size += len(content)
         self.digest.update(content)
+
+    def check(self) -> None:
+        """Reject a file that another program has removed, replaced, cut or added to."""
+        try:
+            held, here = os.fstat(self.descriptor), self.path.stat()
+        except OSError as error:
+            raise cannot("write", self.path, error) from error
+        if not os.path.samestat(held, here):
+            raise ForesightError(f"{shown(self.path)} was replaced by another program; nothing more is written there")
+        if held.st_size != self.size:
+            raise ForesightError(
+                f"{shown(self.path)} was changed by another program: {held.st_size} bytes, this one left {self.size}; "
+                "nothing more is written there"
+            )
 
     def sync(self) -> None:
         """Wait until the disk has everything appended so far."""

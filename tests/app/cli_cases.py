@@ -117,7 +117,7 @@ def spoilt(command: tuple[str, ...], option: dict[str, Any], least: dict[str, li
             continue
         yield (*command, *others, option["name"], *words)
         yield (*command, *others, f"{option['name']}={words[0]}", *words[1:])
-    if option["name"] and option["count"] is not None:
+    if option["name"]:
         yield (*command, *others, option["name"])
 
 

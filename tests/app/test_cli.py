@@ -110,7 +110,12 @@ def test_an_error_of_the_system_names_its_file_and_is_not_taken_for_the_output(m
 
 
 @pytest.mark.parametrize(
-    "error", [MemoryError(), RuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating 9 bytes.")]
+    "error",
+    [
+        MemoryError(),
+        RuntimeError("RESOURCE_EXHAUSTED: no room"),
+        RuntimeError("INTERNAL: Error dispatching computation: Out of memory allocating 9 bytes."),
+    ],
 )
 def test_too_little_memory_is_told_in_one_line(error, monkeypatch, capsys):
     def exhausted(arguments):
@@ -128,6 +133,7 @@ def test_an_unexpected_error_is_one_line_with_how_to_report_it_and_status_1(word
         raise RuntimeError("INTERNAL: no\n\x1b[31mmore")
 
     monkeypatch.setattr(cli, "run", broken)
+    monkeypatch.setattr(cli, "is_users", lambda file: False)
     assert status_of(words) == 1
     *trace, last = capsys.readouterr().err.splitlines()
     assert last.startswith("foresight: unexpected RuntimeError in test_cli.py, line ")
@@ -135,3 +141,15 @@ def test_an_unexpected_error_is_one_line_with_how_to_report_it_and_status_1(word
     assert last.endswith(cli.HOW_TO_REPORT)
     assert bool(trace) == ("--debug" in words)
     assert not trace or trace[0].startswith("Traceback")
+
+
+def test_an_error_in_the_users_own_code_names_its_file_and_line(tmp_path, monkeypatch, capsys):
+    (tmp_path / "corridor.py").write_text("import json\n\n\ndef make(text):\n    return json.loads(text)\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    from corridor import make
+
+    monkeypatch.setattr(cli, "run", lambda arguments: make("{"))
+    assert status_of(["train"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"foresight: {tmp_path}/corridor.py, line 5: JSONDecodeError: Expecting property name")
+    assert "bug in foresight" not in said

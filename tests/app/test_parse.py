@@ -1,7 +1,9 @@
 """How every command reads its words, and the help that is made of the same options."""
 
 import json
+import os
 import subprocess
+import sys
 from dataclasses import MISSING, dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -78,6 +80,8 @@ def test_words_become_the_record():
         ("me --limit " + 900 * "9", "--limit: expected a whole number, not '9+...'"),
         ("me --limit=", "--limit is empty: expected a value"),
         ("me --limit", "Missing value for argument '--limit'"),
+        ("me --modes", "--modes is empty: expected a value"),
+        ("me --modes --limit 3", "--modes is empty: expected a value"),
         ("me you", "Unrecognized options: you"),
     ],
 )
@@ -85,6 +89,15 @@ def test_what_cannot_be_read_is_an_error_of_one_line(words, message):
     with pytest.raises(ForesightError, match=message) as error:
         read(*words.split())
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
+def test_an_error_is_the_same_line_where_there_are_but_plain_letters(encoding):
+    command = [sys.executable, "-m", "foresight", "insight", "ticks", "drc33-100m"]
+    environment = os.environ | {"PYTHONIOENCODING": encoding, "LC_ALL": "C"}
+    said = subprocess.run(command, env=environment, capture_output=True, text=True, check=False).stderr
+    assert said.startswith("foresight: invalid choice 'drc33-100m' for argument 'part'. Expected one of ('ticks', ")
+    assert said.endswith("'training'); see foresight insight --help\n")
 
 
 def test_nothing_given_where_something_must_be_is_an_error_that_names_it():

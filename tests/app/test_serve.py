@@ -42,7 +42,7 @@ def test_a_port_that_is_taken_is_one_clear_line(capsys):
 
 @pytest.mark.parametrize("name", ["a/b", 300 * "n", "two words", "\x1b"])
 def test_a_name_that_no_machine_has_is_rejected(name, capsys):
-    assert status_of(["serve", "--name", name]) == 2
+    assert status_of(["serve", "nowhere", "--name", name]) == 2  # with another fault after it, so as never to serve
     assert "expected the name of a machine" in capsys.readouterr().err
 
 

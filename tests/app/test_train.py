@@ -108,12 +108,18 @@ def test_settings_that_cannot_be_are_refused_by_name(words, message):
         (["--net-set", "top_down=0"], "--net-set top_down is 0; expected bool"),
         (["--net", "i2a", "--net-set", 'channels=[4,"a"]'], "--net-set channels[1] is 'a'; expected int"),
         (["--from-weights", "nobody"], "there is no 'nobody'"),
+        (["--loss", "os:remove"], "loss 'os:remove' failed when it was called: TypeError: "),
+        (["--optimiser", "os:remove"], "optimiser 'os:remove' failed when it was called: TypeError: "),
+        (["--schedule", "os:getcwd"], "schedule 'os:getcwd' failed when it was called: TypeError: "),
+        (["--seeds", "4096", "--num-envs", "4194304", "--minibatch", "4"], "GB, and there are "),
     ],
 )
 def test_what_cannot_be_built_is_refused_before_anything_is_written(tmp_path, capsys, words, message):
     out = tmp_path / "run"
     assert status_of([*arguments(write_levels(tmp_path), out), *words]) == 2
-    assert message in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert message in said
+    assert len(said.splitlines()) == 1
     assert not out.exists()
 
 
@@ -164,8 +170,9 @@ def test_the_folder_alone_goes_on_with_the_stored_settings(finished, capsys):
 
 def test_other_settings_are_refused_and_the_run_is_left_alone(finished, capsys):
     folder, words = finished
-    assert status_of([*words, "--learning-rate", "0.5"]) == 2
-    assert "'learn.learning_rate' is 0.0006 there and 0.5 here" in capsys.readouterr().err
+    assert status_of([*words, "--learning-rate", "0.5", "--from-weights", "gone", "--iterations-per-call", "9"]) == 2
+    (said,) = capsys.readouterr().err.splitlines()  # neither of weights nor of steps nor of devices
+    assert "there and 9 here" in said
     assert len(read_metrics(folder / "run")) == 2
 
 

@@ -82,7 +82,7 @@ def test_a_run_on_the_host_starts_from_the_weights_of_another(tmp_path):
         ((), (9, 9), "which Atari game.*`env` game=NAME, one of: alien, asteroids, breakout, mspacman, upndown"),
         (("game=pong",), (9, 9), "no Atari game 'pong'; there are: alien, asteroids, breakout, mspacman, upndown"),
         (("game={}",), (9, 9), "no Atari game"),
-        (("game=alien", "batch=3"), (9, 9), "no setting 'batch'; there are: game, clip_rewards"),
+        (("game=alien", "batch=3"), (9, 9), "no setting of atari 'batch'; there are: game, clip_rewards"),
         (("game=alien", "clip_rewards=often"), (9, 9), "clip_rewards is 'often'; atari/alien expects true or false"),
         (("game=alien", "noop_starts=-1"), (9, 9), "noop_starts is -1"),
         (("game=alien", "noop_starts=true"), (9, 9), "noop_starts is True"),

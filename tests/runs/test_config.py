@@ -6,6 +6,7 @@ import pytest
 
 from foresight.errors import ForesightError
 from foresight.learning.settings import LearnSettings
+from foresight.runs.build import build_env
 from foresight.runs.config import EnvSettings, NetSettings, RunConfig, assignments, from_json
 from foresight.runs.presets import LEARNING, PRESETS, preset
 
@@ -36,7 +37,7 @@ def changed(path: str, value) -> dict:
         ("learn.num_envs", "many", "config.learn.num_envs is 'many'; expected int"),
         ("learn.num_envs", True, "config.learn.num_envs is True; expected int"),
         ("learn.discount", None, "config.learn.discount is None; expected float or int"),
-        ("net.depth", "deep", "config.net.depth is 'deep'; expected int or NoneType"),
+        ("net.depth", "deep", "config.net.depth is 'deep'; expected int"),
         ("net.dtype", "int8", "config.net.dtype is 'int8'; expected one of float32, bfloat16"),
         ("env.max_episode_steps", 5, "config.env.max_episode_steps is 5; expected a list of 2"),
         ("env.max_episode_steps", [1, 2, 3], r"config.env.max_episode_steps is \[1, 2, 3\]; expected a list of 2"),
@@ -159,3 +160,21 @@ def test_caps_must_rise():
 def test_a_setting_out_of_range_names_the_file_it_is_in():
     with pytest.raises(ForesightError, match=r"^x.safetensors: config.net: `depth` must be at most 1000, not 1000000$"):
         from_json(RunConfig, {"net": {"depth": 10**6}}, "x.safetensors: config")
+
+
+@pytest.mark.parametrize(("domain", "known"), [("sokoban", False), ("boxworld", True)])
+def test_an_unknown_setting_of_a_domain_lists_those_that_can_be_given_there(domain, known):
+    config = RunConfig(domain=domain, env=EnvSettings(levels="builtin/mini-train", env=("caps=[1, 2]",)))
+    with pytest.raises(ForesightError, match=rf"there is no setting of {domain} 'caps'.*; there are: ") as raised:
+        build_env(config)
+    listed = str(raised.value).partition("there are: ")[2].split(", ")
+    assert ("levels" in listed) == known
+    for name in listed:
+        with pytest.raises(ForesightError) as rejected:
+            build_env(replace(config, env=replace(config.env, env=(f"{name}=[[]]",))))
+        assert "setting of its own" not in str(rejected.value)
+
+
+def test_numbers_that_are_each_in_range_and_too_large_together_are_rejected():
+    with pytest.raises(ForesightError, match=r"come to 8,388,608,000,000 steps in whole calls, expected at most 100,0"):
+        RunConfig(learn=LearnSettings(num_envs=1 << 22, minibatch=1 << 22, unroll=100_000))

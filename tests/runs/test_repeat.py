@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,12 +16,15 @@ import pytest
 from foresight.runs.checkpoints import iterations_in, read_checkpoint
 from foresight.runs.metrics import read_metrics
 from tests.compiling import QUICKLY
+from tests.runs.test_split_points import DETERMINISTIC
 
 ROOT = Path(__file__).parent.parent.parent
 COMMAND = "sokoban --preset quick"
 SIZES = "--num-envs 8 --minibatch 4 --unroll 5 --iterations-per-call 4 --steps 480"
 SMALL = f"{COMMAND} {SIZES} --features 2 --net-set hidden=4"
 FULL = f"{COMMAND} --steps 1e6"
+ON_A_GPU = "sokoban --num-envs 32 --minibatch 32 --unroll 5 --iterations-per-call 50 --steps 480000"  # 3,000 updates
+KILLS = 2  # of a run on a GPU
 
 
 class Seen(NamedTuple):
@@ -107,12 +111,36 @@ def test_the_real_trainer_killed_at_20_random_moments_ends_the_same(tmp_path, qu
     assert kills >= 20
 
 
-def kill_at_random(folder: Path, words: str, random: np.random.Generator, environment: dict[str, str]) -> int:
-    """Start a trainer on a run and kill it at a random moment; its exit status."""
+@pytest.mark.gpu
+def test_on_a_gpu_the_real_trainer_killed_at_random_moments_ends_the_same(tmp_path):
+    words = f"{ON_A_GPU} --save-every 0.2 --quiet"
+    uninterrupted = train(tmp_path / "uninterrupted", words, {}, **DETERMINISTIC)
+
+    def killed(lane: int) -> int:
+        random, folder = np.random.default_rng(lane), tmp_path / str(lane)
+        statuses = [kill_at_random(folder, words, random, DETERMINISTIC, 3, recorded=True) for _ in range(KILLS)]
+        begun = iterations_in(folder / "checkpoints")[:1]
+        assert train(folder, words, {}, **DETERMINISTIC)[1:] == uninterrupted[1:]
+        print(f"run {lane}: ended the same after {statuses}, last taken up at {begun}", flush=True)
+        return statuses.count(-signal.SIGKILL)
+
+    with ThreadPoolExecutor(4) as lanes:
+        assert sum(lanes.map(killed, range(4))) >= 2 * KILLS
+
+
+def kill_at_random(
+    folder: Path,
+    words: str,
+    random: np.random.Generator,
+    environment: dict[str, str],
+    longest: float = 8,
+    recorded: bool = False,
+) -> int:
+    """Start a trainer on a run and kill it within `longest` seconds, of its first record if asked; its exit status."""
     process = begin(folder, words, {}, **environment)
-    while process.poll() is None and not is_owned_by(folder, process.pid):
+    while process.poll() is None and not (is_owned_by(folder, process.pid) and (has_records(folder) or not recorded)):
         time.sleep(0.01)
-    time.sleep(random.uniform(0, 8))
+    time.sleep(random.uniform(0, longest))
     process.kill()
     process.communicate()
     return process.returncode
@@ -121,3 +149,9 @@ def kill_at_random(folder: Path, words: str, random: np.random.Generator, enviro
 def is_owned_by(folder: Path, process: int) -> bool:
     """Whether that process is the one that trains in `folder`."""
     return (folder / "lock").exists() and f'"pid": {process},' in (folder / "lock").read_text()
+
+
+def has_records(folder: Path) -> bool:
+    """Whether anything has been recorded of a run."""
+    path = folder / "metrics.jsonl"
+    return path.exists() and path.stat().st_size > 0

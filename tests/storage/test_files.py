@@ -127,6 +127,27 @@ def test_a_journal_is_cut_to_the_given_size_and_grows(tmp_path):
     journal.close()
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda path: path.unlink(), "No such file or directory"),
+        (lambda path: path.write_bytes(b""), "was changed by another program: 0 bytes, this one left 4"),
+        (lambda path: path.write_bytes(b"one\ntwo\n"), "was changed by another program: 8 bytes, this one left 4"),
+        (lambda path: path.rename(path.with_name("old")) and path.write_bytes(b"one\n"), "was replaced by another"),
+    ],
+)
+def test_a_journal_that_another_program_touches_is_not_written_on(tmp_path, change, message):
+    path = tmp_path / "journal"
+    journal = Journal(path, 0)
+    journal.append(b"one\n")
+    change(path)
+    before = path.read_bytes() if path.exists() else None
+    with pytest.raises(ForesightError, match=message):
+        journal.append(b"more\n")
+    assert (path.read_bytes() if path.exists() else None) == before
+    journal.close()
+
+
 def test_a_journal_on_a_full_disk_keeps_no_half_line(tmp_path, monkeypatch):
     monkeypatch.setattr(files, "disk", FullDisk(6))
     journal = Journal(tmp_path / "journal", 0)

@@ -1,0 +1,51 @@
+"""What cannot be written is rejected before the work is done that it was to hold."""
+
+import errno
+
+import pytest
+
+from foresight.storage import files
+from tests.app.small_runs import status_of
+from tests.faults import failing_disk
+
+WRITERS = {
+    "watch drc33-100m --levels builtin/tiny-test --gif": False,  # whether it writes a folder
+    "probe drc33-100m --figure": False,
+    "insight drc33-100m ticks --figure": False,
+    "serve --export": True,
+}
+
+
+@pytest.fixture(autouse=True)
+def idle(monkeypatch):
+    """Whatever begins to work has not been rejected in time."""
+
+    def work(*given, **more):
+        raise AssertionError("work has begun")
+
+    for place in ("runs.agents.load_agents", "app.solve.solve_chosen", "web.export.export"):
+        monkeypatch.setattr(f"foresight.{place}", work)
+
+
+@pytest.mark.parametrize("words", WRITERS)
+def test_a_folder_is_no_file_and_a_file_no_folder(words, tmp_path, capsys):
+    (tmp_path / "file").write_text("text")
+    wrong = tmp_path / "file" if WRITERS[words] else tmp_path
+    assert status_of([*words.split(), str(wrong)]) == 2
+    assert f"{wrong} is a {'file; expected a folder' if WRITERS[words] else 'folder; expected a file'}" in (
+        capsys.readouterr().err
+    )
+
+
+@pytest.mark.parametrize("words", [*WRITERS, "evaluate drc33-100m --out", "solve builtin/tiny-test --out"])
+def test_where_nothing_can_be_written_no_work_begins(words, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(files, "disk", failing_disk(0, errno.EROFS))
+    out = tmp_path / "new" / "out.jsonl"
+    assert status_of([*words.split(), str(out)]) == 2
+    assert f"cannot write {out}: Read-only file system" in capsys.readouterr().err
+
+
+def test_a_results_page_of_records_that_are_not_there_is_not_written(tmp_path, capsys):
+    assert status_of(["paper", "page", "--records", str(tmp_path / "gone"), "--out", str(tmp_path / "out")]) == 2
+    assert "gone: expected a folder, and there is none" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()

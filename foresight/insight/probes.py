@@ -56,7 +56,7 @@ class Probe:
 
     def logits(self, inputs: np.ndarray) -> np.ndarray:
         """Logits float32 [S, H, W, K] for every square of the board, from states [S, h, w, C]."""
-        return np.asarray(read_squares(jnp.asarray(self.weights), jnp.asarray(inputs)))
+        return np.asarray(jax.jit(read_squares)(self.weights, inputs))
 
     def read(self, inputs: np.ndarray) -> np.ndarray:
         """The likeliest class of every square, uint8 [..., H, W], from states [..., h, w, C]; 0 within the margin."""

@@ -31,7 +31,7 @@ from foresight.web.library import Mind
 from foresight.web.worker import Job
 
 EDITED_LAYER = 1  # the second one, from 0: there an agent follows what is written (docs/results/insight.md)
-MULTIPLE = 32  # plans are read of so many time-steps at a time, so that few programs are compiled
+MULTIPLE = 8  # plans are read of so many time-steps at a time, so that one program is compiled
 FIRST_CODE = 48  # boards travel as text, a cell with code 0 as the character "0"
 SHADES = 9  # how sure a probe is: 1 to 9
 
@@ -152,7 +152,7 @@ def as_json(request: Request, episode: Episode) -> dict[str, Any]:
 
 def text_of(cells: np.ndarray) -> str:
     """Codes [H, W] as one text."""
-    return "".join(chr(FIRST_CODE + code) for code in cells.ravel().tolist())
+    return (cells + FIRST_CODE).astype(np.uint8).tobytes().decode("latin-1")
 
 
 def lurd_of(request: Request, episode: Episode) -> str | None:
@@ -175,9 +175,7 @@ def read_plan(probe: Probe, held: np.ndarray) -> list[list[list[str]]]:
         edge = np.ones(classes.shape[1:], bool)
         edge[probe.margin : edge.shape[0] - probe.margin, probe.margin : edge.shape[1] - probe.margin] = False
         classes[:, edge] = 0
-        texts = [
-            ["".join(map(str, part.ravel().tolist())) for part in both] for both in zip(classes, sure, strict=True)
-        ]
+        texts = [[text_of(part) for part in both] for both in zip(classes, sure, strict=True)]
         pairs += [texts[n : n + ticks] for n in range(0, len(texts), ticks)]
     return pairs[:steps]
 

@@ -26,6 +26,8 @@ from foresight.web.opening import FOLDER, Opening, at_once
 from foresight.web.problems import Problem
 from foresight.web.worker import Worker
 
+AT_ONCE = 2  # games that are played at a time, each on a core of its own
+
 Handler = Callable[[HttpRequest], Awaitable[Response]]
 
 
@@ -34,7 +36,7 @@ class Pages:
     """All handlers, and what they share."""
 
     library: Library
-    network: Worker = field(default_factory=Worker)
+    network: Worker = field(default_factory=lambda: Worker(threads=AT_ONCE))
     solver: Worker = field(default_factory=lambda: Worker(most=8))
     answers: Answers = field(default_factory=Answers)
 

@@ -121,6 +121,8 @@ def plot_panels(panels: Sequence[Panel], path: Path) -> None:
         axis.set_ylabel(panel.y_label)
         if panel.y_label.endswith("%"):
             axis.set_ylim(0, 102)
+        if panel.x_label == "environment steps":
+            axis.set_xscale("log")
         if panel.x_label == "layer":
             axis.set_xticks(sorted({x for line in panel.lines.values() for x in line.x}))
         axis.legend(frameon=False, fontsize=7)

@@ -122,18 +122,14 @@ def fitted(agent: "Agent", training: list[Any], testing: list[Any], options: Pro
 
 def seen_by_random(agent: "Agent", episodes: list[Any], options: ProbeOptions) -> list[Any]:
     """The same episodes with the state of a network that has random weights, and only watched them."""
-    import jax
-
     from foresight.insight.records import Keep
     from foresight.insight.retracing import retrace
     from foresight.insight.study import state_of
-    from foresight.runs.agents import for_this_device
-    from foresight.runs.build import build_net
+    from foresight.runs.agents import randomly_weighted
 
-    net = build_net(for_this_device(agent.config), agent.env, jax.random.key(options.seed))
     keep = Keep((state_of(agent),), ticks=(-1,), dtype="float16")
     with counting_bar("episodes watched", len(episodes)) as show:
-        return retrace(agent._replace(net=net), episodes, keep, options.batch, show)
+        return retrace(randomly_weighted(agent, options.seed), episodes, keep, options.batch, show)
 
 
 def played(agent: "Agent", first: int, count: int, options: ProbeOptions, what: str) -> list[Any]:

@@ -23,22 +23,16 @@ from tests.web.load import Record, Visitor, serving, visit
 TRAIN = "-m foresight train sokoban --preset quick --steps 1e9 --iterations-per-call 10 --out".split()
 
 
-def steps_seen(metrics: Path, until: float, seen: list[tuple[float, int]]) -> None:
-    """Note when the run's count of steps changes, for a while."""
-    while time.monotonic() < until:
-        lines = metrics.read_bytes().splitlines() if metrics.exists() else []
-        steps = json.loads(lines[-1])["steps"] if lines else 0
+def speed(metrics: Path, seconds: float) -> float:
+    """Steps a second, from the first change of the count in a window to the last, of which there are three at least."""
+    end, seen = time.monotonic() + seconds, []
+    while time.monotonic() < end or len(seen) < 4:
+        steps = json.loads(metrics.read_bytes().splitlines()[-1])["steps"]
         if not seen or steps != seen[-1][1]:
             seen.append((time.monotonic(), steps))
         time.sleep(0.05)
-
-
-def speed(metrics: Path, seconds: float) -> float:
-    """Steps a second, from the first change of the count in a window to the last."""
-    seen: list[tuple[float, int]] = []
-    steps_seen(metrics, time.monotonic() + seconds, seen)
-    changes = seen[1:]  # the first one was there when the window began
-    return (changes[-1][1] - changes[0][1]) / (changes[-1][0] - changes[0][0])
+    (first, steps), (last, more) = seen[1], seen[-1]  # the very first count was there when the window began
+    return (more - steps) / (last - first)
 
 
 async def speed_beside(port: int, process: int, metrics: Path, options: argparse.Namespace) -> tuple[float, Record]:

@@ -110,9 +110,10 @@ def plot_solved(curves: dict[str, dict[str, tuple[np.ndarray, np.ndarray]]], pat
 
 
 def plot_panels(panels: Sequence[Panel], path: Path) -> None:
-    """Draw panels of lines with shaded intervals side by side, and write the picture."""
-    figure, axes = new_figure(columns=len(panels), width=5.2 * len(panels), height=3.8)
-    for axis, panel in zip(np.atleast_1d(axes), panels, strict=True):
+    """Draw panels of lines with shaded intervals, two side by side, and write the picture."""
+    columns, rows = min(2, len(panels)), -(-len(panels) // 2)
+    figure, axes = new_figure(columns, width=5.2 * columns, height=3.8 * rows, rows=rows)
+    for axis, panel in zip(np.atleast_1d(axes).ravel(), panels, strict=False):
         for label, line in panel.lines.items():
             axis.plot(line.x, line.y, line.style, color=f"C{line.colour}", marker=".", label=label)
             axis.fill_between(line.x, line.low, line.high, color=f"C{line.colour}", alpha=0.15, linewidth=0)

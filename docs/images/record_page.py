@@ -15,8 +15,8 @@ from tests.web.chromium import CHROMIUM, FLAGS
 from tests.web.serving import served
 
 FOLDER = Path(__file__).parent
-LEVEL = "agent=drc33-100m&set=builtin/hard&level=14&think=4"
-BESIDE = "&pins=1.29.boxes%20left,1.28.boxes%20right&beside=1"
+LEVEL = "agent=drc33-640m&set=builtin/hard&level=34&think=4"
+BESIDE = "&pins=1.29.boxes%20left,1.8.boxes%20up&beside=1"
 FAULTY = "#######\n#@ $. #\n# .$  #\n##@####"
 PICTURES = {  # name: address, light or dark, width and height, what is done there
     "web-watch": (f"{LEVEL}&compare=1&look=6&tick=2", "light", (1280, 900), None),

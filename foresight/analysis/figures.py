@@ -110,9 +110,10 @@ def plot_solved(curves: dict[str, dict[str, tuple[np.ndarray, np.ndarray]]], pat
 
 
 def plot_panels(panels: Sequence[Panel], path: Path) -> None:
-    """Draw panels of lines with shaded intervals side by side, and write the picture."""
-    figure, axes = new_figure(columns=len(panels), width=5.2 * len(panels), height=3.8)
-    for axis, panel in zip(np.atleast_1d(axes), panels, strict=True):
+    """Draw panels of lines with shaded intervals, two side by side, and write the picture."""
+    columns, rows = min(2, len(panels)), -(-len(panels) // 2)
+    figure, axes = new_figure(columns, width=5.2 * columns, height=3.8 * rows, rows=rows)
+    for axis, panel in zip(np.atleast_1d(axes).ravel(), panels, strict=False):
         for label, line in panel.lines.items():
             axis.plot(line.x, line.y, line.style, color=f"C{line.colour}", marker=".", label=label)
             axis.fill_between(line.x, line.low, line.high, color=f"C{line.colour}", alpha=0.15, linewidth=0)
@@ -121,6 +122,8 @@ def plot_panels(panels: Sequence[Panel], path: Path) -> None:
         axis.set_ylabel(panel.y_label)
         if panel.y_label.endswith("%"):
             axis.set_ylim(0, 102)
+        if panel.x_label == "environment steps":
+            axis.set_xscale("log")
         if panel.x_label == "layer":
             axis.set_xticks(sorted({x for line in panel.lines.values() for x in line.x}))
         axis.legend(frameon=False, fontsize=7)

@@ -33,14 +33,13 @@ class Panel(NamedTuple):
 
 def panels_of(part: str, rows: Sequence[Row]) -> list[Panel]:
     """The drawings of one part, a panel for each concept or mover."""
-    names = {"ticks": "concept", "training": "concept", "layers": "concept", "routes": "mover"}
     points = [point for row in rows for point in points_of(part, row)]
     if not points:
         raise ForesightError(f"none of {len(rows)} rows tells of {part}: nothing to draw")
     panels = []
-    for name in dict.fromkeys(row[names[part]] for row in rows if names[part] in row):
+    for name in dict.fromkeys(point[0] for point in points):
         title = MEANING.get(name, f"levels solved along the long way of the {name}")
-        y_label = "levels, %" if part == "routes" else "macro F1"
+        y_label = "macro F1" if name in MEANING else "levels, %"
         panels.append(Panel(title, X_LABELS[part], y_label, lines_of([p for p in points if p[0] == name])))
     return panels
 
@@ -54,13 +53,12 @@ def points_of(part: str, row: Row) -> list[Point]:
         label, style = f"layer {row['layer']}, {row['kernel']}x{row['kernel']}", "-" if row["kernel"] == 1 else "--"
         return [(row["concept"], label, row["tick"], row["macro_f1"], row["ci95"], row["layer"], style)]
     if part == "routes" and "vectors" in row and row["vectors"] != "none":
-        random = row["vectors"] == "random"
-        label = f"layer {row['layer']}" + (", random vectors" if random else "")
-        style = ":" if random else "-"
-        return [(row["mover"], label, row["strength"], row["percent"], row["ci95"], row["layer"], style)]
+        return [way_point(row, row["strength"])]
+    if part == "training" and "mover" in row:
+        return [way_point(row, row["steps"])] if row["vectors"] != "none" else []
     if part == "training" and "steps" in row:
         state = (row["concept"], f"layer {row['layer']}", row["steps"], row["macro_f1"], row["ci95"], row["layer"], "-")
-        return [state, *observation_point(row, row["steps"])]
+        return [state, *points_beside(row, row["steps"])]
     if part == "layers" and "baseline" in row:
         side = f"{row['kernel']}x{row['kernel']}"
         state = (row["concept"], f"state, {side}", row["layer"], row["macro_f1"], row["ci95"], row["kernel"], "-")
@@ -69,11 +67,21 @@ def points_of(part: str, row: Row) -> list[Point]:
     return []
 
 
-def observation_point(row: Row, x: float) -> list[Point]:
-    """The baseline, once for all layers."""
+def way_point(row: Row, x: float) -> Point:
+    """How often the long way was taken, by the probes' vectors or by random ones."""
+    random = row["vectors"] == "random"
+    layers = str(row["layer"])
+    label = f"layer{'s' if '+' in layers else ''} {layers}" + (", random vectors" if random else "")
+    colour = int(layers) if layers.isdecimal() else 0
+    return row["mover"], label, x, row["percent"], row["ci95"], colour, ":" if random else "-"
+
+
+def points_beside(row: Row, x: float) -> list[Point]:
+    """The observation and a network with random weights, once for all layers."""
     if row["layer"] != 1:
         return []
-    return [(row["concept"], "observation alone", x, row["baseline"], row["baseline_ci95"], 0, ":")]
+    beside = {"observation alone": ("baseline", ":"), "random network, layer 1": ("random", "--")}
+    return [(row["concept"], name, x, row[key], row[f"{key}_ci95"], 0, style) for name, (key, style) in beside.items()]
 
 
 def lines_of(points: Sequence[Point]) -> dict[str, Line]:

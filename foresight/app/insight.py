@@ -6,18 +6,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from tyro.conf import Positional, arg
+from tyro.conf import FlagCreatePairsOff, Positional, arg
 
 from foresight.app.checks import check_count
 from foresight.app.parse import parse_options
 from foresight.errors import ForesightError
 
 if TYPE_CHECKING:
+    from foresight.insight.routes import RouteLevel
     from foresight.runs.agents import Agent
 
 EXAMPLE = """Measure the inside of an agent, one part at a time; a line of JSON for each row.
 
 ticks: how well the plan can be read at each tick while the agent thinks
+ahead: how many squares are read rightly where something will happen soon, later or never
 routes: whether agent and box take a long way that is written into the state (sokoban, 10x10)
 pacing: early cycles with and without thinking
 channels: what single channels follow, and what is solved without them
@@ -39,12 +41,14 @@ class InsightOptions:
 
     model: Annotated[str, Positional, arg(metavar="MODEL")]
     """whose weights"""
-    part: Annotated[Literal["ticks", "routes", "pacing", "channels", "training"], Positional]
+    part: Annotated[Literal["ticks", "ahead", "routes", "pacing", "channels", "training"], Positional]
     """what to measure"""
     levels: str | None = None
     """the set of levels to play (sokoban); without it the agent's usual ones"""
     limit: int = 100
     """levels to play; for routes, of each kind before they are turned; for training, a quarter is scored on"""
+    skip: int = 0
+    """levels before these to leave out, such as those that a strength was chosen on"""
     think: int = 6
     """thinking steps, of ticks, pacing and training"""
     strengths: tuple[float, ...] = (1.0, 2.0, 4.0)
@@ -53,6 +57,10 @@ class InsightOptions:
     """whose ways, of routes"""
     layers: tuple[int, ...] = ()
     """layers to change, from 1, of routes; all where none is named"""
+    together: FlagCreatePairsOff[bool] = False
+    """change these layers at once, not one after the other, of routes"""
+    ways: int = 0
+    """levels of each kind to try as in routes at every checkpoint, at the first strength, of training"""
     turns: int = 8
     """symmetries of each level, of routes"""
     draws: int = 1
@@ -73,7 +81,8 @@ class InsightOptions:
             raise ForesightError(f"--figure: there is none of {self.part}; there are of: {', '.join(DRAWN)}")
         if self.rows is not None and self.figure is None:
             raise ForesightError("--rows are to be drawn: name a picture too (--figure)")
-        check_count("draws", self.draws, least=0)
+        for name in ("draws", "skip", "ways"):
+            check_count(name, getattr(self, name), least=0)
         for name in ("limit", "think", "turns", "max_steps", "batch"):
             check_count(name, getattr(self, name))
 
@@ -119,11 +128,28 @@ def training(series: "Iterator[Agent]", options: InsightOptions) -> Iterator[dic
     import numpy as np
 
     from foresight.insight import report
+    from foresight.runs.agents import randomly_weighted
 
     cut = max(1, options.limit * 3 // 4)
-    levels = np.arange(cut), np.arange(cut, max(options.limit, cut + 1))
-    pairs = ((agent.steps, agent) for agent in series)
-    return report.training_rows(pairs, *levels, options.think, options.batch, options.max_steps)
+    asked = report.TrainingStudy(
+        levels=options.skip + np.arange(cut),
+        test_levels=options.skip + np.arange(cut, max(options.limit, cut + 1)),
+        think=options.think,
+        max_steps=options.max_steps,
+        batch=options.batch,
+        ways=ways_of(options, options.ways) if options.ways else {},
+        strength=options.strengths[0],
+        layers=options.layers,
+    )
+    return report.training_rows(((agent.steps, agent) for agent in series), asked, randomly_weighted)
+
+
+def ways_of(options: InsightOptions, count: int) -> "dict[str, list[RouteLevel]]":
+    """Levels of the chosen movers."""
+    from foresight.insight.report import route_levels
+
+    ways = route_levels(count, min(options.turns, 8), options.skip)
+    return {mover: levels for mover, levels in ways.items() if options.mover in (mover, "both")}
 
 
 def rows_of(agent: "Agent", options: InsightOptions) -> Iterator[dict[str, Any]]:
@@ -133,7 +159,9 @@ def rows_of(agent: "Agent", options: InsightOptions) -> Iterator[dict[str, Any]]
     from foresight.insight import report
     from foresight.runs.probe_files import probes_for
 
-    levels = np.arange(min(options.limit, agent.env.level_count or options.limit))
+    count = agent.env.level_count
+    levels = np.arange(options.skip, options.skip + options.limit)
+    levels = levels if count is None else levels[levels < count]
     if options.part == "pacing":
         return report.pacing_rows(agent, levels, options.think, options.batch, options.max_steps)
     if options.part == "channels":
@@ -141,8 +169,8 @@ def rows_of(agent: "Agent", options: InsightOptions) -> Iterator[dict[str, Any]]
     probes = probes_for(agent.source, options.probes)
     if options.part == "ticks":
         return report.tick_rows(agent, probes, levels, options.think, options.batch, options.max_steps)
-    if options.layers:
-        probes = [probe for probe in probes if probe.layer + 1 in options.layers]
-    ways = report.route_levels(options.limit, min(options.turns, 8))
-    ways = {mover: levels for mover, levels in ways.items() if options.mover in (mover, "both")}
-    return report.route_rows(agent, probes, ways, options.strengths, options.draws, options.batch)
+    if options.part == "ahead":
+        return report.ahead_rows(agent, probes, levels, options.batch, options.max_steps)
+    ways = ways_of(options, options.limit)
+    chosen = report.of_layers(probes, options.layers)
+    return report.route_rows(agent, chosen, ways, options.strengths, options.draws, options.batch, options.together)

@@ -55,6 +55,8 @@ class ProbeOptions:
     """levels played side by side"""
     random: FlagCreatePairsOff[bool] = False
     """read the state of a network with random weights that watches the agent play, to compare with"""
+    together: FlagCreatePairsOff[bool] = False
+    """read all layers at once, with one probe for all their channels"""
     json: FlagCreatePairsOff[bool] = False
     """print one JSON document: a list with a row for each concept, kernel and layer"""
     out: Path | None = None
@@ -63,6 +65,8 @@ class ProbeOptions:
     """draw the scores by layer into this file (.png, .svg or .pdf)"""
 
     def __post_init__(self) -> None:
+        if self.together and self.out is not None:
+            raise ForesightError("--out: probes of all layers at once have no layer that a plan could be read from")
         for name in ("train", "test", "epochs", "max_steps", "batch"):
             check_count(name, getattr(self, name))
         for name in ("think", "seed"):
@@ -81,6 +85,7 @@ def main(arguments: list[str]) -> None:
     """Play, fit, score and report."""
     options = parse_options(ProbeOptions, arguments, "foresight probe", EXAMPLE)
     from foresight.insight.labels import check_domain
+    from foresight.insight.samples import as_one_layer
     from foresight.runs.agents import load_agents
 
     agent = load_agents(options.model, options.levels)[0]
@@ -93,11 +98,15 @@ def main(arguments: list[str]) -> None:
     testing = played(other or agent, 0 if other else options.train, options.test, options, "to score on")
     if options.random:
         training, testing = (seen_by_random(agent, episodes, options) for episodes in (training, testing))
+    if options.together:
+        training, testing = (as_one_layer(episodes) for episodes in (training, testing))
     began_fitting = time.monotonic()
     results = fitted(agent, training, testing, options)
     spent = {"play_seconds": began_fitting - began, "fit_seconds": time.monotonic() - began_fitting}
     about = describe(agent, other, options) | {name: round(seconds, 1) for name, seconds in spent.items()}
     about["test_solved"] = sum(episode.solved for episode in testing)
+    if options.together:
+        about["layers"] = "all at once"
     report(results, about, options)
     if options.figure:
         from foresight.analysis.figures import plot_panels
@@ -122,18 +131,14 @@ def fitted(agent: "Agent", training: list[Any], testing: list[Any], options: Pro
 
 def seen_by_random(agent: "Agent", episodes: list[Any], options: ProbeOptions) -> list[Any]:
     """The same episodes with the state of a network that has random weights, and only watched them."""
-    import jax
-
     from foresight.insight.records import Keep
     from foresight.insight.retracing import retrace
     from foresight.insight.study import state_of
-    from foresight.runs.agents import for_this_device
-    from foresight.runs.build import build_net
+    from foresight.runs.agents import randomly_weighted
 
-    net = build_net(for_this_device(agent.config), agent.env, jax.random.key(options.seed))
     keep = Keep((state_of(agent),), ticks=(-1,), dtype="float16")
     with counting_bar("episodes watched", len(episodes)) as show:
-        return retrace(agent._replace(net=net), episodes, keep, options.batch, show)
+        return retrace(randomly_weighted(agent, options.seed), episodes, keep, options.batch, show)
 
 
 def played(agent: "Agent", first: int, count: int, options: ProbeOptions, what: str) -> list[Any]:

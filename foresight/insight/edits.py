@@ -25,7 +25,7 @@ class Edit:
     """What is done to c or h; None stands for all ticks, depths, squares, channels or times."""
 
     operation: str = "add"  # one of OPERATIONS; `mean` puts a channel's mean over the board in every square's place
-    value: float | np.ndarray = 0.0  # for add, set and scale: a number, [C] or [squares, C], C as in `channels`
+    value: float | np.ndarray = 0.0  # for add, set and scale: a number, [C], [squares, C] or [depths, squares, C]
     of: str = "c"
     ticks: Sequence[int] | None = None  # from 0; -1 is the last
     depths: Sequence[int] | None = None  # from 0, the module next to the input; -1 is the top one
@@ -115,7 +115,9 @@ def spatial(shape: Shape, edit: Edit) -> np.ndarray:
     value = np.asarray(edit.value, np.float32)
     channels = shape.state[-1] if edit.channels is None else len(edit.channels)
     squares = int(np.prod(shape.state[:2])) if edit.squares is None else len(edit.squares)
-    allowed = [(), (channels,)] + ([(squares, channels)] if len(shape.state) == 3 else [])
+    depths = shape.depth if edit.depths is None else len(edit.depths)
+    spread = [(squares, channels), (depths, squares, channels)] if len(shape.state) == 3 else []
+    allowed = [(), (channels,), *spread]
     if value.shape not in allowed:
         raise ForesightError(f"an edit's value has shape {value.shape}; expected one of {allowed}")
     return value

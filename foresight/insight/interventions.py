@@ -1,7 +1,7 @@
 """Change an agent's mind: write another plan into its state, and see whether it acts on it."""
 
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import NamedTuple
 
 import numpy as np
@@ -52,33 +52,40 @@ def intervene(
     batch: int = 64,
 ) -> Outcome:
     """Play levels with the long way written into the layer that the probe reads; with `random_seed`, noise instead."""
-    edits = route_edits(levels, probe, strength, random_seed, directed)
+    edits = route_edits(levels, [probe], strength, random_seed, directed)
     return outcome_of(levels, play_routes(agent, levels, edits, max_steps, batch))
 
 
 def route_edits(
-    levels: Sequence[RouteLevel], probe: Probe, strength: float, random_seed: int | None = None, directed: int = 1
-) -> list[Edit]:
-    """The edit of every level; with `random_seed` by random vectors, others for each level.
+    levels: Sequence[RouteLevel],
+    probes: Sequence[Probe],
+    strength: float,
+    random_seed: int | None = None,
+    directed: int = 1,
+) -> list[list[Edit]]:
+    """The edits of every level, one for each probe; with `random_seed` by random vectors, others for each level.
 
     One draw for all levels would make a control of one sample: a vector that happens to lie along or against the
     layer's own moves everything the same way.
     """
-    for level in levels:
+    for level, probe in product(levels, probes):
         if CONCEPT_OF[level.mover] != probe.concept:
             raise ForesightError(f"a probe of {probe.concept} cannot speak of ways of the {level.mover}")
-    vectors = vectors_of(probe)
     chance = None if random_seed is None else np.random.default_rng(random_seed)
-    drawn = [vectors if chance is None else random_like(vectors, chance) for _ in levels]
-    return [route_edit(level, probe, strength * own, directed) for level, own in zip(levels, drawn, strict=True)]
+
+    def edit_of(level: RouteLevel, probe: Probe) -> Edit:
+        vectors = vectors_of(probe) if chance is None else random_like(vectors_of(probe), chance)
+        return route_edit(level, probe, strength * vectors, directed)
+
+    return [[edit_of(level, probe) for probe in probes] for level in levels]
 
 
 def play_routes(
-    agent: Agent, levels: Sequence[RouteLevel], edits: Sequence[Edit], max_steps: int = CAP, batch: int = 64
+    agent: Agent, levels: Sequence[RouteLevel], edits: Sequence[Sequence[Edit]], max_steps: int = CAP, batch: int = 64
 ) -> list[Episode]:
-    """Play every level with its own edit."""
+    """Play every level with its own edits."""
     player = Player(agent.net, Sokoban.make(level_set(levels), view=agent.env.view))
-    return play(player, np.arange(len(levels)), edits=[[edit] for edit in edits], max_steps=max_steps, batch=batch)
+    return play(player, np.arange(len(levels)), edits=edits, max_steps=max_steps, batch=batch)
 
 
 def level_set(levels: Sequence[RouteLevel]) -> LevelSet:

@@ -56,7 +56,7 @@ class Probe:
 
     def logits(self, inputs: np.ndarray) -> np.ndarray:
         """Logits float32 [S, H, W, K] for every square of the board, from states [S, h, w, C]."""
-        return np.asarray(read_squares(jnp.asarray(self.weights), jnp.asarray(inputs)))
+        return np.asarray(jax.jit(read_squares)(self.weights, inputs))
 
     def read(self, inputs: np.ndarray) -> np.ndarray:
         """The likeliest class of every square, uint8 [..., H, W], from states [..., h, w, C]; 0 within the margin."""
@@ -91,17 +91,34 @@ def fit(
     settings: FitSettings = FitSettings(),
 ) -> Probe:
     """A probe for states [S, h, w, C] and labels [S, H, W]; the same data and settings give the same weights."""
+    common = {"kernel": kernel, "classes": classes, "margin": margin, "settings": settings}
+    return fit_many(inputs[:, None], labels[None], **common)[0][0]
+
+
+def fit_many(
+    inputs: np.ndarray,
+    labels: np.ndarray,
+    *,
+    kernel: int = 1,
+    classes: int = 5,
+    margin: int = 0,
+    settings: FitSettings = FitSettings(),
+) -> list[list[Probe]]:
+    """A probe for each of Q labels [Q, S, H, W] of each of D states [S, D, h, w, C], [Q][D], all in one descent."""
     if kernel % 2 == 0 or kernel < 1:
         raise ForesightError(f"a probe's kernel is {kernel}; expected an odd number such as 1 or 3")
-    if len(inputs) == 0 or len(inputs) != len(labels):
-        raise ForesightError(f"a probe needs as many labelled boards as states; got {len(inputs)} and {len(labels)}")
-    if any(big % small for big, small in zip(labels.shape[1:], inputs.shape[1:3], strict=True)):
-        raise ForesightError(f"boards {labels.shape[1:]} do not lie evenly on a state of {inputs.shape[1:3]} squares")
-    block = tuple(big // small for big, small in zip(labels.shape[1:], inputs.shape[1:3], strict=True))
+    if len(inputs) == 0 or len(inputs) != labels.shape[1]:
+        raise ForesightError(
+            f"a probe needs as many labelled boards as states; got {len(inputs)} and {labels.shape[1]}"
+        )
+    sides = list(zip(labels.shape[2:], inputs.shape[2:4], strict=True))
+    if any(big % small for big, small in sides):
+        raise ForesightError(f"boards {labels.shape[2:]} do not lie evenly on a state of {inputs.shape[2:4]} squares")
     settings = replace(settings, batch=min(settings.batch, len(inputs)))
-    start = jnp.zeros((kernel, kernel, inputs.shape[-1], *block, classes), jnp.float32)
+    size = (kernel, kernel, inputs.shape[-1], *(big // small for big, small in sides), classes)
+    start = jnp.zeros((len(labels), inputs.shape[1], *size), jnp.float32)
     weights = descend(start, jnp.asarray(inputs), jnp.asarray(labels), settings, margin)
-    return Probe(np.asarray(weights), margin=margin)
+    return [[Probe(one, margin=margin) for one in of_label] for of_label in np.asarray(weights)]
 
 
 def descend(start: Array, inputs: Array, labels: Array, settings: FitSettings, margin: int) -> Array:
@@ -116,6 +133,12 @@ def epochs_in_order(count: int, steps: int, settings: FitSettings) -> np.ndarray
     chance = np.random.default_rng(settings.seed)
     epochs = [chance.permutation(count)[: steps * settings.batch] for _ in range(settings.epochs)]
     return np.concatenate(epochs).astype(np.int32).reshape(-1, settings.batch)
+
+
+def losses_of(weights: Array, inputs: Array, labels: Array, margin: int) -> Array:
+    """The sum of the losses of probes [Q, D, ...] on states [S, D, h, w, C] and labels [Q, S, H, W]; they are apart."""
+    of_states = jax.vmap(loss_of, in_axes=(0, 1, None, None))
+    return jnp.sum(jax.vmap(of_states, in_axes=(0, None, 0, None))(weights, inputs, labels, margin))
 
 
 def loss_of(weights: Array, inputs: Array, labels: Array, margin: int) -> Array:
@@ -152,7 +175,7 @@ def run_descent(
 
     def step(carry: tuple[Array, Array, Array], now: tuple[Array, StepSizes]) -> tuple[tuple[Array, ...], None]:
         (weights, mean, square), (boards, size) = carry, now
-        gradient = jax.grad(loss_of)(weights, inputs[boards], labels[boards], margin)
+        gradient = jax.grad(losses_of)(weights, inputs[boards], labels[:, boards], margin)
         mean = BETAS[0] * mean + (1 - BETAS[0]) * gradient
         square = BETAS[1] * square + (1 - BETAS[1]) * gradient**2
         change = mean / size.first / (jnp.sqrt(square / size.second) + 1e-8) + decay * weights

@@ -1,6 +1,7 @@
 """A study beyond the probes' scores, as rows of plain values: ticks, routes, pacing, channels, training."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -8,16 +9,19 @@ import numpy as np
 from foresight.evaluation.summary import percent_interval
 from foresight.insight.channels import Channel, ablation, groups, label_channels
 from foresight.insight.interventions import CONCEPT_OF, outcome_of, play_routes, route_edits
-from foresight.insight.labels import concepts_of
+from foresight.insight.labels import CONCEPTS, NEVER, concepts_of, label
 from foresight.insight.pacing import fall, pacing
 from foresight.insight.playing import play
-from foresight.insight.probes import FitSettings, Probe, score_of
+from foresight.insight.probes import FitSettings, Probe, inside, score_of
 from foresight.insight.records import Agent, Episode, Keep
+from foresight.insight.retracing import retrace
 from foresight.insight.routes import RouteLevel, agent_levels, box_levels, symmetries
+from foresight.insight.samples import as_squares
 from foresight.insight.study import Result, observed, state_of, study
 from foresight.insight.ticks import confusions_by_tick, rise
 
 Row = dict[str, Any]
+AHEAD = (5, 10, 20, 40, 10_000)  # time-steps until something happens on a square, as the ends of ranges
 
 
 def tick_rows(
@@ -40,14 +44,48 @@ def ticks_of(domain: str, probe: Probe, episodes: Sequence[Episode], think: int)
     yield about | {"ticks": len(counts), "rise": round(difference, 4), "ci95": rounded(interval)}
 
 
-def route_levels(count: int, turns: int) -> dict[str, list[RouteLevel]]:
-    """The first levels with ways for the agent and for a box, each in so many of its eight symmetries."""
+def ahead_rows(
+    agent: Agent, probes: Sequence[Probe], levels: np.ndarray, batch: int, max_steps: int = 120
+) -> Iterator[Row]:
+    """Of the squares where something will happen soon, later or never, how many each probe reads rightly."""
+    keep = Keep((probes[0].of,), ticks=(-1,), dtype="float16")
+    episodes = play(agent, levels, keep=keep, batch=batch, max_steps=max_steps)
+    for probe in probes:
+        yield from ahead_of(agent.env.name, probe, episodes)
+
+
+def ahead_of(domain: str, probe: Probe, episodes: Sequence[Episode]) -> Iterator[Row]:
+    """The squares of one probe by how many time-steps are left until it happens there."""
+    concept, counts = CONCEPTS[probe.concept], np.zeros((len(episodes), len(AHEAD) + 1, 2), int)
+    for number, episode in enumerate(episodes):
+        read = probe.read(as_squares(episode.activations[probe.of][:, -1, probe.layer]))
+        true = label(domain, episode.observations, concept)
+        left = sum((label(domain, episode.observations, replace(concept, horizon=end)) == NEVER) for end in AHEAD[:-1])
+        left = np.where(true == NEVER, len(AHEAD), left)
+        places, right = inside(left, probe.margin).ravel(), inside(read == true, probe.margin).ravel()
+        counts[number] = np.stack([np.bincount(p, minlength=len(AHEAD) + 1) for p in (places, places[right])], axis=1)
+    begins = [1, *(end + 1 for end in AHEAD[:-1]), None]
+    for place, (begin, end) in enumerate(zip(begins, (*AHEAD[:-1], None, None), strict=True)):
+        squares, right = counts[:, place].sum(0).tolist()
+        about = {"concept": probe.concept, "layer": probe.layer + 1, "kernel": probe.kernel, "from": begin, "to": end}
+        share = round(100 * right / squares, 1) if squares else None
+        yield about | {"squares": squares, "read_rightly": right, "percent": share}
+
+
+def route_levels(count: int, turns: int, skip: int = 0) -> dict[str, list[RouteLevel]]:
+    """Levels with ways for the agent and for a box after the first `skip`, each in so many of its eight symmetries."""
     chance = np.random.default_rng(0)
 
     def some(levels: list[RouteLevel]) -> list[RouteLevel]:
-        return [symmetries(level)[turn] for level in levels for turn in chance.permutation(8)[:turns]]
+        turned = [[symmetries(level)[turn] for turn in chance.permutation(8)[:turns]] for level in levels]
+        return [level for own in turned[skip:] for level in own]
 
-    return {"agent": some(agent_levels(count)), "box": some(box_levels(count))}
+    return {"agent": some(agent_levels(skip + count)), "box": some(box_levels(skip + count))}
+
+
+def of_layers(probes: Sequence[Probe], layers: Sequence[int]) -> list[Probe]:
+    """The probes of some layers, numbered from 1; all where none is named."""
+    return [probe for probe in probes if not layers or probe.layer + 1 in layers]
 
 
 def route_rows(
@@ -57,29 +95,31 @@ def route_rows(
     strengths: Sequence[float],
     draws: int,
     batch: int,
+    together: bool = False,
 ) -> Iterator[Row]:
-    """How often agent and box go the long way, at every layer and strength, by the probes' vectors and random ones."""
+    """How often agent and box go the long way, at every layer or all `together`, by probes' vectors and random ones."""
     for mover, own in levels.items():
         chosen = [p for p in probes if p.concept == CONCEPT_OF[mover] and p.kernel == 1]
-        yield from strength_rows(agent, own, chosen[0], 0.0, 0, batch)
+        yield from strength_rows(agent, own, chosen[:1], 0.0, 0, batch)
         for strength in strengths:
-            for probe in chosen:
-                yield from strength_rows(agent, own, probe, strength, draws, batch)
+            for at_once in [chosen] if together else [[probe] for probe in chosen]:
+                yield from strength_rows(agent, own, at_once, strength, draws, batch)
 
 
 def strength_rows(
-    agent: Agent, levels: list[RouteLevel], probe: Probe, strength: float, draws: int, batch: int
+    agent: Agent, levels: list[RouteLevel], probes: Sequence[Probe], strength: float, draws: int, batch: int
 ) -> Iterator[Row]:
-    """One layer at one strength: a row for the probe's vectors, and one for all draws of random ones together."""
+    """Some layers at one strength: a row for the probes' vectors, and one for all draws of random ones together."""
     seeds = [None, *range(draws)]
-    edits = [edit for seed in seeds for edit in route_edits(levels, probe, strength, seed)]
+    edits = [own for seed in seeds for own in route_edits(levels, probes, strength, seed)]
     episodes = play_routes(agent, levels * len(seeds), edits, batch=batch)
     parts = [("probe" if strength else "none", 0, len(levels)), ("random", len(levels), len(episodes))]
+    layers = [probe.layer + 1 for probe in probes]
     for vectors, first, end in parts[: 1 + (draws > 0)]:
         outcome = outcome_of((levels * len(seeds))[first:end], episodes[first:end])
         yield {
             "mover": levels[0].mover,
-            "layer": probe.layer + 1,
+            "layer": layers[0] if len(layers) == 1 else "+".join(map(str, layers)),
             "strength": strength,
             "vectors": vectors,
             "episodes": outcome.levels,
@@ -125,23 +165,44 @@ def ablation_row(name: str, wiped: Sequence[Channel], operation: str, episodes: 
     return row | {"solved": hits, "percent": round(100 * hits / len(episodes), 1), "ci95": ci95}
 
 
+@dataclass(frozen=True)
+class TrainingStudy:
+    """What is measured at every agent of a series."""
+
+    levels: np.ndarray  # to fit to
+    test_levels: np.ndarray  # to score on
+    think: int = 5
+    max_steps: int = 120
+    batch: int = 64
+    ways: dict[str, list[RouteLevel]] = field(default_factory=dict)  # to write into the state, by mover
+    strength: float = 1.0
+    layers: tuple[int, ...] = ()  # to write into, from 1; all where there are none
+    settings: FitSettings = field(default_factory=FitSettings)
+
+
 def training_rows(
-    series: Iterable[tuple[int, Agent]],
-    levels: np.ndarray,
-    test_levels: np.ndarray,
-    think: int,
-    batch: int,
-    max_steps: int = 120,
-    settings: FitSettings = FitSettings(),
+    series: Iterable[tuple[int, Agent]], asked: TrainingStudy, randomly: Callable[[Agent], Agent]
 ) -> Iterator[Row]:
-    """The scores of 1x1 probes at every layer of agents after more and more steps, and their rise over ticks."""
+    """The scores of 1x1 probes at every layer of agents after more and more steps, and their rise over ticks.
+
+    Beside each the score of a network with random weights, which `randomly` gives, that watched the same episodes.
+    """
+    common = {"max_steps": asked.max_steps, "batch": asked.batch}
     for steps, agent in series:
-        fitted_to, tested = (observed(agent, own, max_steps=max_steps, batch=batch) for own in (levels, test_levels))
-        results = study(agent.env.name, state_of(agent), fitted_to, tested, kernels=(1,), settings=settings)
-        keep = Keep((state_of(agent),), steps=think, dtype="float16")
-        thinking = play(agent, test_levels, think=think, keep=keep, batch=batch, max_steps=max_steps)
-        for result in results:
-            yield training_row(agent.env.name, steps, result, tested, thinking, think)
+        domain, of = agent.env.name, state_of(agent)
+        played = [observed(agent, own, **common) for own in (asked.levels, asked.test_levels)]
+        watched = [retrace(randomly(agent), own, Keep((of,), ticks=(-1,), dtype="float16")) for own in played]
+        results, beside = (
+            study(domain, of, *episodes, kernels=(1,), settings=asked.settings) for episodes in (played, watched)
+        )
+        keep = Keep((of,), steps=asked.think, dtype="float16")
+        thinking = play(agent, asked.test_levels, think=asked.think, keep=keep, **common)
+        for result, random in zip(results, beside, strict=True):
+            row = training_row(domain, steps, result, played[1], thinking, asked.think)
+            yield row | {"random": round(random.score.macro_f1, 4), "random_ci95": rounded(random.score.ci95)}
+        probes = of_layers([result.probe for result in results], asked.layers)
+        for row in route_rows(agent, probes, asked.ways, [asked.strength], 1, asked.batch):
+            yield {"steps": steps} | row
 
 
 def training_row(

@@ -1,6 +1,7 @@
 """Boards with what a network held while it saw them, and what came to happen on each square: what probes learn from."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -47,6 +48,18 @@ def samples_of(
         },
         episode=np.repeat(np.arange(len(episodes), dtype=np.int32), lengths),
     )
+
+
+def as_one_layer(episodes: Sequence[Episode]) -> list[Episode]:
+    """The episodes with all layers' channels side by side, as those of one layer."""
+
+    def merged(value: np.ndarray) -> np.ndarray:  # [T, N, D, ..., C]
+        return np.concatenate([value[:, :, depth] for depth in range(value.shape[2])], axis=-1)[:, :, None]
+
+    return [
+        replace(episode, activations={name: merged(value) for name, value in episode.activations.items()})
+        for episode in episodes
+    ]
 
 
 def as_squares(state: np.ndarray) -> np.ndarray:

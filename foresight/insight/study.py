@@ -9,7 +9,7 @@ import numpy as np
 from foresight.insight.inside import shape_of
 from foresight.insight.labels import Concept, class_count, concepts_of
 from foresight.insight.playing import Rules, play_as_they_end
-from foresight.insight.probes import FitSettings, Probe, Score, fit, score
+from foresight.insight.probes import FitSettings, Probe, Score, fit_many, score
 from foresight.insight.records import Agent, Episode, Keep
 from foresight.insight.samples import MARGINS, Samples, planes, samples_of
 
@@ -83,15 +83,14 @@ def study(
     concepts = concepts_of(domain) if concepts is None else concepts
     seen, unseen = (samples_of(domain, episodes, concepts, of) for episodes in (training, testing))
     kernels = kernels if has_squares(seen) else (1,)
-    results = []
-    for concept in concepts:
-        for kernel in kernels:
-            _, baseline = fit_and_score(domain, "observation", 0, seen, unseen, concept, kernel, settings)
-            for layer in range(seen.inputs.shape[1]):
-                probe, of_state = fit_and_score(domain, of, layer, seen, unseen, concept, kernel, settings)
-                results.append(Result(probe, of_state, baseline))
-                on_progress(len(results))
-    return results
+    results, count = [], len(concepts)
+    for kernel in kernels:
+        alone = fit_and_score(domain, "observation", seen, unseen, concepts, kernel, settings)
+        of_state = fit_and_score(domain, of, seen, unseen, concepts, kernel, settings)
+        layers = len(of_state) // count
+        results += [Result(*fitted, alone[place // layers][1]) for place, fitted in enumerate(of_state)]
+        on_progress(len(results))
+    return sorted(results, key=lambda result: [concept.name for concept in concepts].index(result.probe.concept))
 
 
 def has_squares(samples: Samples) -> bool:
@@ -102,26 +101,28 @@ def has_squares(samples: Samples) -> bool:
 def fit_and_score(
     domain: str,
     of: str,
-    layer: int,
     seen: Samples,
     unseen: Samples,
-    concept: Concept,
+    concepts: Sequence[Concept],
     kernel: int,
     settings: FitSettings,
-) -> tuple[Probe, Score]:
-    """One probe, of one layer's state or of the observation."""
+) -> list[tuple[Probe, Score]]:
+    """Probes of every layer's state or of the observation, for each concept one after the other."""
     codes = max(seen.codes, unseen.codes)
-    inputs = [read_from(samples, of, layer, codes) for samples in (seen, unseen)]
-    labels = [s.labels[concept.name] for s in (seen, unseen)]
+    inputs = [read_from(samples, of, codes) for samples in (seen, unseen)]
+    labels = np.stack([seen.labels[concept.name] for concept in concepts])
     common = {"kernel": kernel, "classes": class_count(domain), "margin": MARGINS.get(domain, 0)}
-    probe = fit(inputs[0], labels[0], settings=settings, **common)
-    probe = replace(probe, concept=concept.name, of=of, layer=layer)
-    return probe, score(probe, inputs[1], labels[1], unseen.episode)
+    results = []
+    for concept, probes in zip(concepts, fit_many(inputs[0], labels, settings=settings, **common), strict=True):
+        for layer, fitted in enumerate(probes):
+            probe = replace(fitted, concept=concept.name, of=of, layer=layer)
+            results.append((probe, score(probe, inputs[1][:, layer], unseen.labels[concept.name], unseen.episode)))
+    return results
 
 
-def read_from(samples: Samples, of: str, layer: int, codes: int) -> np.ndarray:
-    """What a probe reads [S, h, w, C]: a layer's state, or the observation, all of it at once beside an LSTM's."""
+def read_from(samples: Samples, of: str, codes: int) -> np.ndarray:
+    """What probes read [S, D, h, w, C]: the state, or the observation (D = 1), all of it at once beside an LSTM's."""
     if of != "observation":
-        return samples.inputs[:, layer]
+        return samples.inputs
     seen = planes(samples.observations, codes)
-    return seen if has_squares(samples) else seen.reshape(len(seen), 1, 1, -1)
+    return (seen if has_squares(samples) else seen.reshape(len(seen), 1, 1, -1))[:, None]

@@ -23,7 +23,7 @@ from foresight.levels.mixture import parse_mixture
 from foresight.levels.naming import find_set
 from foresight.levels.operations import pad_to, widen
 from foresight.nets.net import Net
-from foresight.runs.build import build_any, net_shape
+from foresight.runs.build import build_any, build_net, net_shape
 from foresight.runs.cards import SHIPPED, SUFFIX, agent_files
 from foresight.runs.config import RunConfig, from_json
 from foresight.runs.loop import say_on_stderr
@@ -226,6 +226,11 @@ def in_float32(arrays: Arrays) -> Arrays:
 def for_this_device(config: RunConfig) -> RunConfig:
     """The same network, computing in float32 on a CPU: there bfloat16 is slower, not faster."""
     return replace(config, net=replace(config.net, dtype="float32")) if jax.default_backend() == "cpu" else config
+
+
+def randomly_weighted(agent: Agent, seed: int = 0) -> Agent:
+    """The agent with random weights in the place of its own, to compare with."""
+    return agent._replace(net=build_net(for_this_device(agent.config), agent.env, jax.random.key(seed)))
 
 
 def export_agent(agent: Agent, path: Path, stored_as: np.typing.DTypeLike = np.float32) -> None:

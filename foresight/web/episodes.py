@@ -30,8 +30,8 @@ from foresight.levels.solution import format_lurd
 from foresight.web.library import Mind
 from foresight.web.worker import Job
 
-EDITED_LAYER = 1  # the second one, from 0: there an agent follows what is written (docs/results/insight.md)
-MULTIPLE = 32  # plans are read of so many time-steps at a time, so that few programs are compiled
+STRENGTH = 0.75  # of wishes, times the probes' vectors in all layers: agents follow it most (docs/results/web.md)
+MULTIPLE = 8  # plans are read of so many time-steps at a time, so that one program is compiled
 FIRST_CODE = 48  # boards travel as text, a cell with code 0 as the character "0"
 SHADES = 9  # how sure a probe is: 1 to 9
 
@@ -55,7 +55,7 @@ class Request:
     think: int = 0
     wishes: tuple[Wish, ...] = ()
     since: int = 0  # the time-step from which on they are wished, thinking steps counted
-    strength: float = 2.0
+    strength: float = STRENGTH
     beginning: bool = False  # of an episode, and no more: what the agent would do here
 
     @property
@@ -111,14 +111,15 @@ def edits_of(request: Request) -> list[Edit] | None:
     mind = request.mind
     if mind.plan is None:
         return None
-    depth = min(EDITED_LAYER, shape_of(mind.agent.net).depth - 1)
+    of, depths = mind.plan.agent.of, range(shape_of(mind.agent.net).depth)
     edits, times = [], (request.since, FOREVER)
     for concept in ("C_A", "C_B") if mind.plan.box else ("C_A",):
-        probe = choose(list(mind.probes), concept, depth, 1, mind.plan.agent.of)
+        probes = [choose(list(mind.probes), concept, depth, 1, of) for depth in depths]
         own = [wish for wish in request.wishes if wish.concept == concept]
         squares = [(wish.row, wish.column) for wish in own] or [(0, 0)]
-        vectors = [request.strength * probe.vector(wish.direction) for wish in own] or [0 * probe.vector(0)]
-        edits.append(Edit("add", np.stack(vectors), of=probe.of, squares=squares, depths=[depth], times=times))
+        names = [wish.direction for wish in own] or [CLASS_NAMES[0]]
+        value = np.stack([[probe.vector(name) for name in names] for probe in probes])
+        edits.append(Edit("add", request.strength * bool(own) * value, of=of, squares=squares, times=times))
     return edits
 
 
@@ -152,7 +153,7 @@ def as_json(request: Request, episode: Episode) -> dict[str, Any]:
 
 def text_of(cells: np.ndarray) -> str:
     """Codes [H, W] as one text."""
-    return "".join(chr(FIRST_CODE + code) for code in cells.ravel().tolist())
+    return (cells + FIRST_CODE).astype(np.uint8).tobytes().decode("latin-1")
 
 
 def lurd_of(request: Request, episode: Episode) -> str | None:
@@ -175,9 +176,7 @@ def read_plan(probe: Probe, held: np.ndarray) -> list[list[list[str]]]:
         edge = np.ones(classes.shape[1:], bool)
         edge[probe.margin : edge.shape[0] - probe.margin, probe.margin : edge.shape[1] - probe.margin] = False
         classes[:, edge] = 0
-        texts = [
-            ["".join(map(str, part.ravel().tolist())) for part in both] for both in zip(classes, sure, strict=True)
-        ]
+        texts = [[text_of(part) for part in both] for both in zip(classes, sure, strict=True)]
         pairs += [texts[n : n + ticks] for n in range(0, len(texts), ticks)]
     return pairs[:steps]
 

@@ -10,7 +10,7 @@ from typing import Any
 from foresight.storage.files import write_whole
 from foresight.web import jobs
 from foresight.web.episodes import play
-from foresight.web.library import Library
+from foresight.web.library import CURATED, Library
 from foresight.web.maps import play_maps
 from foresight.web.opening import FOLDER
 from foresight.web.parsing import MOST_THINKING, read_request
@@ -25,7 +25,7 @@ POLICY = "default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-in
 def export(folder: Path) -> Path:
     """Record the levels where thinking helps, with and without, and write the page as `index.html` in a folder."""
     library = Library()
-    recorded = record(library, json.loads((FOLDER / "curated.json").read_text()))
+    recorded = record(library, CURATED[0])
     path = folder / "index.html"
     folder.mkdir(parents=True, exist_ok=True)
     write_whole(path, page_of(recorded).encode())
@@ -37,7 +37,7 @@ def record(library: Library, curated: dict[str, Any]) -> dict[str, Any]:
     name, levels = curated["agent"], curated["set"]
     sets = [about for about in library.describe_sets() if about["name"] == levels]
     agents = [about for about in library.describe_agents() if about["name"] == name]
-    start = {"agents": agents, "first": name, "sets": sets, "curated": curated, "most_thinking": MOST_THINKING}
+    start = {"agents": agents, "first": name, "sets": sets, "curated": [curated], "most_thinking": MOST_THINKING}
     answers: dict[str, Any] = {"api/start": start, f"api/agents/{name}": library.describe_mind(name)}
     for level in curated["levels"]:
         board = jobs.describe_board(library.board(levels, level), None)

@@ -1,5 +1,6 @@
 """The agents and level sets that the page offers, loaded when they are first asked for and kept while there is room."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -17,9 +18,11 @@ from foresight.levels import LevelError, LevelSet
 from foresight.levels.naming import named_sets, open_set
 from foresight.runs.agents import Agent, load_agents
 from foresight.runs.probe_files import probes_for
-from foresight.web.offers import Offer, name_of, offers_of
+from foresight.web.offers import Offer, first_name, offers_of
+from foresight.web.opening import FOLDER
 from foresight.web.problems import Problem
 
+CURATED = json.loads((FOLDER / "curated.json").read_text())  # levels where thinking helps, by agent; the best first
 LEVELS_TO_TRY = ("builtin/test", "builtin/mini-test", "builtin/tiny-test", None)  # None: those trained on
 
 
@@ -85,8 +88,10 @@ class Library:
 
     @property
     def first(self) -> str:
-        """The agent to begin with: the first that was given, or a shipped one."""
-        return name_of(self.given[0]) if self.given else next(iter(self.offers))
+        """The agent to begin with: the first that was given, or the best of those shipped."""
+        if self.given:
+            return first_name(self.given[0])
+        return next((about["agent"] for about in CURATED if about["agent"] in self.offers), next(iter(self.offers)))
 
     def mind(self, name: str) -> Mind:
         """An agent by its name; Problem 404 where there is none."""

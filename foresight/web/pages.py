@@ -21,10 +21,12 @@ from foresight.web.answers import Answers
 from foresight.web.boards import first_rows, format_runs, read_board, trim
 from foresight.web.episodes import Request
 from foresight.web.guard import Guard
-from foresight.web.library import Library
-from foresight.web.opening import FOLDER, Opening, at_once
+from foresight.web.library import CURATED, Library
+from foresight.web.opening import Opening, at_once
 from foresight.web.problems import Problem
 from foresight.web.worker import Worker
+
+AT_ONCE = 2  # games that are played at a time, each on a core of its own
 
 Handler = Callable[[HttpRequest], Awaitable[Response]]
 
@@ -34,12 +36,9 @@ class Pages:
     """All handlers, and what they share."""
 
     library: Library
-    network: Worker = field(default_factory=Worker)
+    network: Worker = field(default_factory=lambda: Worker(threads=AT_ONCE))
     solver: Worker = field(default_factory=lambda: Worker(most=8))
     answers: Answers = field(default_factory=Answers)
-
-    def __post_init__(self) -> None:
-        self.curated = json.loads((FOLDER / "curated.json").read_text())
 
     @property
     def routes(self) -> list[Route]:
@@ -67,7 +66,7 @@ class Pages:
                 "agents": self.library.describe_agents(),
                 "first": self.library.first,
                 "sets": await run_in_threadpool(self.library.describe_sets),
-                "curated": self.curated,
+                "curated": CURATED,
                 "most_thinking": parsing.MOST_THINKING,
             }
         )

@@ -6,7 +6,7 @@ from typing import Any
 
 from foresight.insight.labels import CLASS_NAMES
 from foresight.web.boards import fit_board, read_board
-from foresight.web.episodes import Request, Wish
+from foresight.web.episodes import STRENGTH, Request, Wish
 from foresight.web.library import Library, Mind
 from foresight.web.problems import Problem
 
@@ -74,7 +74,7 @@ def read_request(library: Library, values: dict[str, Any]) -> Request:
         whole(values, "think", 0, MOST_THINKING, 0),
         read_wishes(mind, values),
         whole(values, "since", 0, 10_000, 0),
-        number(values, "strength", 0, STRONGEST, 2.0),
+        number(values, "strength", 0, STRONGEST, STRENGTH),
         flag(values, "beginning"),
     )
 

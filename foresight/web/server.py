@@ -1,4 +1,4 @@
-"""The server: one process, an event loop for the visitors and a thread for each of the two workers.
+"""The server: one process, an event loop for the visitors, two threads for the network and one for the solver.
 
 It listens and shows the page within a second; what needs jax is imported, loaded and compiled meanwhile.
 """

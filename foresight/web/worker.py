@@ -1,4 +1,4 @@
-"""One thread that computes for everybody, slice by slice: a job is a generator, and who has had least comes first.
+"""A few threads that compute for everybody, slice by slice: a job is a generator, and who has had least comes first.
 
 So somebody who asks for little does not wait for those who ask for much.
 """
@@ -23,18 +23,20 @@ class Turn:
     future: Future
     slices: int = 0  # that it has had
     spent: float = 0.0  # seconds at work, without the first slice: that one may compile a program
+    is_at_work: bool = False
 
 
 @dataclass
 class Worker:
     """Takes jobs up to a number, and gives up on those that take too long."""
 
-    most: int = 64  # jobs at a time, the one at work among them
+    most: int = 64  # jobs at a time, those at work among them
     seconds: float = 30.0  # of work after which a job has failed
+    threads: int = 1  # that work side by side, each at a job of its own
     turns: list[Turn] = field(default_factory=list)  # in the order in which they came
     changed: threading.Condition = field(default_factory=threading.Condition)
     is_closed: bool = False
-    thread: threading.Thread | None = None
+    is_running: bool = False
 
     def submit(self, start: Callable[[], Job]) -> Future:
         """Queue a job; Problem 503 where there are too many."""
@@ -43,9 +45,10 @@ class Worker:
                 raise Problem(503, "too many people ask at the moment: try again in a few seconds")
             turn = Turn(start(), Future())
             self.turns.append(turn)
-            if self.thread is None:
-                self.thread = threading.Thread(target=self.run, name="foresight-worker", daemon=True)
-                self.thread.start()
+            if not self.is_running:
+                self.is_running = True
+                for _ in range(self.threads):
+                    threading.Thread(target=self.run, name="foresight-worker", daemon=True).start()
             self.changed.notify()
         return turn.future
 
@@ -53,24 +56,26 @@ class Worker:
         """Slice after slice, until closed."""
         while True:
             with self.changed:
-                while not self.turns and not self.is_closed:
+                while not (waiting := [turn for turn in self.turns if not turn.is_at_work]) and not self.is_closed:
                     self.changed.wait()
                 if self.is_closed:
                     return
-                turn = min(self.turns, key=lambda turn: turn.slices)  # it stays in the queue, so that it counts
+                turn = min(waiting, key=lambda turn: turn.slices)  # it stays in the queue, so that it counts
+                turn.is_at_work = True
             started = time.monotonic()
             is_over = advance(turn, self.seconds)
             turn.spent += time.monotonic() - started if turn.slices else 0
-            turn.slices += 1
-            if is_over:
-                with self.changed:
+            with self.changed:
+                turn.slices += 1
+                turn.is_at_work = False
+                if is_over:
                     self.turns.remove(turn)
 
     def close(self) -> None:
-        """End the thread after the slice it is at."""
+        """End the threads after the slices they are at."""
         with self.changed:
             self.is_closed = True
-            self.changed.notify()
+            self.changed.notify_all()
 
 
 def advance(turn: Turn, seconds: float) -> bool:

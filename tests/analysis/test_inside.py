@@ -28,11 +28,21 @@ def test_routes_show_random_vectors_beside_the_probes():
     assert panel.lines["layer 2"].x == [1, 2]
 
 
-def test_training_and_layers_show_the_observation_beside_the_state(tmp_path):
-    rows = [scored(concept="C_A", layer=d, kernel=1, steps=s) for d in (1, 2) for s in (10, 20)]
+def test_ways_over_training_are_a_panel_of_their_own_and_layers_changed_together_a_line():
+    about = {"mover": "agent", "layer": "2+3", "percent": 70.0, "ci95": [60, 80], "strength": 1.0}
+    rows = [about | {"steps": steps, "vectors": v} for steps in (10, 20) for v in ("none", "probe", "random")]
     (panel,) = panels_of("training", rows)
-    assert list(panel.lines) == ["layer 1", "observation alone", "layer 2"]
+    assert panel.y_label == "levels, %"
+    assert panel.lines["layers 2+3"].x == panel.lines["layers 2+3, random vectors"].x == [10, 20]
+
+
+def test_training_and_layers_show_the_observation_beside_the_state(tmp_path):
+    beside = {"random": 0.15, "random_ci95": [0.1, 0.2]}
+    rows = [scored(concept="C_A", layer=d, kernel=1, steps=s, **beside) for d in (1, 2) for s in (10, 20)]
+    (panel,) = panels_of("training", rows)
+    assert list(panel.lines) == ["layer 1", "observation alone", "random network, layer 1", "layer 2"]
     assert panel.lines["observation alone"].y == [0.2, 0.2]
+    assert panel.lines["random network, layer 1"].low == [0.1, 0.1]
     (panel,) = panels_of("layers", rows[::2])
     assert panel.lines["observation, 1x1"].x == [1, 2]
     plot_panels([panel], tmp_path / "layers.svg")

@@ -53,6 +53,11 @@ def test_probe_reports_every_layer_concept_and_kernel_and_watch_draws_the_plan(a
     assert len(decoded(gif.read_bytes())) == 3 * 2 + 1  # a frame for each tick, and the end
     assert decoded(gif.read_bytes()).shape[1:3] == (6 * CELL, 7 * CELL)
 
+    ahead = ["insight", agent[0], "ahead", "--levels", agent[1], "--limit", "1", "--skip", "1", "--max-steps", "3"]
+    assert status_of([*ahead, "--batch", "1", "--probes", probes]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert {(row["concept"], row["from"]) for row in rows} >= {("C_A", 1), ("C_A", 41), ("C_B", None)}
+
     inside = [
         "insight",
         agent[0],
@@ -81,6 +86,7 @@ def test_probe_reports_every_layer_concept_and_kernel_and_watch_draws_the_plan(a
     [
         (["--kernels", "2"], "--kernels 2: expected odd numbers"),
         (["--train", "0"], "train"),
+        (["--together", "--out", "p.safetensors"], "probes of all layers at once have no layer"),
         (["--test", "2"], "4 levels are asked for (--train, --test), and there are 3"),
     ],
 )
@@ -90,9 +96,9 @@ def test_what_cannot_be_probed_is_rejected_with_its_option(agent, words, message
 
 
 def test_routes_are_of_the_movers_and_layers_asked_for(agent, monkeypatch, capsys):
-    def rows(agent, probes, levels, strengths, draws, batch):
+    def rows(agent, probes, levels, strengths, draws, batch, together):
         yield {mover: len(own) for mover, own in levels.items()} | {"layers": [probe.layer for probe in probes]}
-        yield {"strengths": strengths, "draws": draws, "batch": batch}
+        yield {"strengths": strengths, "draws": draws, "batch": batch, "together": together}
 
     probes = [Probe(np.zeros((1, 1, 4, 1, 1, 5)), concept, "c", d) for concept in ("C_A", "C_B") for d in (0, 1)]
     monkeypatch.setattr("foresight.runs.probe_files.probes_for", lambda source, chosen: probes)
@@ -101,8 +107,8 @@ def test_routes_are_of_the_movers_and_layers_asked_for(agent, monkeypatch, capsy
     assert status_of([*words, *"--mover box --layers 2 --strengths 0.5 1 --draws 4 --batch 8".split()]) == 0
     first, second = map(json.loads, capsys.readouterr().out.splitlines())
     assert first == {"box": 6, "layers": [1, 1]}
-    assert second == {"strengths": [0.5, 1.0], "draws": 4, "batch": 8}
-    assert status_of(words) == 0
+    assert second == {"strengths": [0.5, 1.0], "draws": 4, "batch": 8, "together": False}
+    assert status_of([*words, "--together", "--skip", "1"]) == 0
     assert json.loads(capsys.readouterr().out.splitlines()[0]) == {"agent": 6, "box": 6, "layers": [0, 1, 0, 1]}
 
 

@@ -136,7 +136,7 @@ def test_random_vectors_have_the_lengths_of_the_probes_and_differ_from_level_to_
     random = random_like(real, np.random.default_rng(1))
     np.testing.assert_allclose(np.linalg.norm(real, axis=1), np.linalg.norm(random, axis=1), rtol=1e-5)
     assert np.abs(real - random).max() > 0.1
-    first, second, *_ = route_edits([agent_levels(1)[0]] * 2, PROBE, 2.0, random_seed=1)
+    (first,), (second,) = route_edits([agent_levels(1)[0]] * 2, [PROBE], 2.0, random_seed=1)
     np.testing.assert_allclose(first.value[-1], 2 * random[RIGHT], rtol=1e-5)
     assert np.abs(first.value - second.value).max() > 0.1
 

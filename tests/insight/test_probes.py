@@ -7,11 +7,12 @@ from scipy.optimize import minimize
 
 from foresight.errors import ForesightError
 from foresight.insight.labels import C_A, label
-from foresight.insight.probes import FitSettings, Probe, choose, confusion, f1_of, fit, macro, score
-from foresight.insight.samples import samples_of
+from foresight.insight.probes import FitSettings, Probe, choose, confusion, f1_of, fit, fit_many, macro, score
+from foresight.insight.samples import as_one_layer, samples_of
 from foresight.insight.study import study
 from foresight.runs.probe_files import probes_for, read_probes, write_probes
 from tests.insight.made import knowing, wandering
+from tests.insight.test_channels import telling
 
 QUICK = FitSettings(epochs=6, batch=8, learning_rate=0.05)
 
@@ -162,3 +163,21 @@ def test_what_cannot_be_fitted_is_rejected(states, labels, kernel, message):
 def test_samples_need_activations_with_squares():
     with pytest.raises(ForesightError, match="was not kept"):
         samples_of("sokoban", [wandering(0)], [C_A])
+
+
+def test_all_layers_are_read_as_one_with_their_channels_side_by_side():
+    held = np.arange(2 * 1 * 3 * 4 * 4 * 5, dtype=np.float32).reshape(2, 1, 3, 4, 4, 5)
+    (episode,) = as_one_layer([replace(telling(0), activations={"c": held})])
+    assert episode.activations["c"].shape == (2, 1, 1, 4, 4, 15)
+    np.testing.assert_array_equal(episode.activations["c"][1, 0, 0, 2, 3, 10:], held[1, 0, 2, 2, 3])
+
+
+def test_probes_fitted_side_by_side_are_those_fitted_one_by_one():
+    chance = np.random.default_rng(3)
+    inputs = chance.standard_normal((20, 2, 4, 4, 3)).astype(np.float32)
+    labels = chance.integers(0, 5, (2, 20, 4, 4)).astype(np.uint8)
+    settings = FitSettings(epochs=2, batch=4)
+    together = fit_many(inputs, labels, kernel=3, margin=1, settings=settings)
+    for concept, state in np.ndindex(2, 2):
+        alone = fit(inputs[:, state], labels[concept], kernel=3, margin=1, settings=settings)
+        np.testing.assert_allclose(together[concept][state].weights, alone.weights, atol=1e-6)

@@ -16,7 +16,7 @@ def test_routes_are_tried_at_every_layer_and_strength_beside_random_vectors(monk
     tried = []
 
     def play_routes(agent, levels, edits, batch):
-        tried.append((len(levels), edits[0].depths, float(np.linalg.norm(edits[0].value[0]))))
+        tried.append((len(levels), [edit.depths for edit in edits[0]], float(np.linalg.norm(edits[0][0].value[0]))))
         return [on_the_way(level, number % 2 == 0) for number, level in enumerate(levels)]
 
     monkeypatch.setattr(report, "play_routes", play_routes)
@@ -25,13 +25,24 @@ def test_routes_are_tried_at_every_layer_and_strength_beside_random_vectors(monk
     rows = list(report.route_rows(None, probes, report.route_levels(2, 3), (1.0, 2.0), 2, 4))
     assert len(rows) == 2 * (1 + 2 * 2 * 2)
     assert [size for size, *_ in tried[:3]] == [6, 18, 18]
-    assert [depths for _, depths, _ in tried[1:5]] == [[0], [1], [0], [1]]
+    assert [depths for _, depths, _ in tried[1:5]] == [[[0]], [[1]], [[0]], [[1]]]
     assert tried[3][2] == pytest.approx(2 * tried[1][2])
     none, probe, random = rows[:3]
     assert (none["vectors"], none["strength"], none["episodes"], none["percent"]) == ("none", 0.0, 6, 50.0)
     assert (probe["vectors"], probe["episodes"], probe["long_way"]) == ("probe", 6, 3)
     assert (random["vectors"], random["episodes"], random["long_way"]) == ("random", 12, 6)
     assert (rows[-1]["mover"], rows[-1]["layer"], rows[-1]["vectors"]) == ("box", 2, "random")
+    together = list(report.route_rows(None, probes, report.route_levels(2, 3, skip=1), (1.0,), 1, 4, together=True))
+    assert tried[-1][1] == [[0], [1]]
+    assert [row["layer"] for row in together] == [1, "1+2", "1+2"] * 2
+
+
+def test_levels_that_something_was_chosen_on_are_left_out():
+    both, rest = report.route_levels(5, 2), report.route_levels(3, 2, skip=2)
+    for mover in ("agent", "box"):
+        assert len(rest[mover]) == 6
+    for ours, theirs in zip(both["agent"][4:], rest["agent"], strict=True):
+        np.testing.assert_array_equal(ours.cells, theirs.cells)
 
 
 def on_the_way(level, long):
@@ -54,15 +65,40 @@ def test_the_rise_over_ticks_is_that_from_the_first_to_the_last(monkeypatch):
     assert last["ci95"][0] <= last["rise"] <= last["ci95"][1]
 
 
-def test_training_gives_scores_and_rises_for_every_agent_of_a_series():
+def test_training_gives_scores_and_rises_for_every_agent_of_a_series_and_a_random_network_beside():
     series = [(steps, small_player()) for steps in (10, 20)]
-    fast = FitSettings(epochs=1)
-    rows = list(report.training_rows(series, np.arange(2), np.arange(2, 3), 1, 2, max_steps=3, settings=fast))
+    asked = report.TrainingStudy(np.arange(2), np.arange(2, 3), 1, 3, 2, settings=FitSettings(epochs=1))
+    rows = list(report.training_rows(series, asked, lambda agent: agent))
     assert [(row["steps"], row["concept"], row["layer"]) for row in rows] == [
         (steps, concept, layer) for steps in (10, 20) for concept in ("C_A", "C_B") for layer in (1, 2)
     ]
     assert rows[:4] == [row | {"steps": 10} for row in rows[4:]]
     assert all(row["ticks"] == 2 and -1 <= row["rise"] <= 1 for row in rows)
+    assert all(abs(row["random"] - row["macro_f1"]) < 1e-3 for row in rows)  # the same network watched itself
+
+
+def test_training_tries_ways_with_the_probes_of_each_agent(monkeypatch):
+    tried = []
+    monkeypatch.setattr(report, "route_rows", lambda agent, probes, *rest: tried.append(probes) or [{"mover": "agent"}])
+    asked = report.TrainingStudy(np.arange(2), np.arange(2, 3), 1, 3, 2, settings=FitSettings(epochs=1))
+    *_, last = report.training_rows([(7, small_player())], asked, lambda agent: agent)
+    assert last == {"steps": 7, "mover": "agent"}
+    assert [(probe.concept, probe.layer) for probe in tried[0]] == [("C_A", 0), ("C_A", 1), ("C_B", 0), ("C_B", 1)]
+
+
+def test_how_far_ahead_is_read_counts_squares_by_when_they_are_stepped_on():
+    player = small_player()
+    episodes = report.play(player, np.arange(3), keep=Keep(("c",), ticks=(-1,)), max_steps=12, batch=4)
+    right = Probe(np.zeros((1, 1, 4, 1, 1, 5), np.float32), "C_A", "c", 0, 1)  # reads "never" everywhere
+    rows = list(report.ahead_of("sokoban", right, episodes))
+    assert [(row["from"], row["to"]) for row in rows] == [(1, 5), (6, 10), (11, 20), (21, 40), (41, None), (None, None)]
+    stepped = sum(
+        int((report.label("sokoban", e.observations, report.CONCEPTS["C_A"])[:, 1:-1, 1:-1] > 0).sum())
+        for e in episodes
+    )
+    assert sum(row["squares"] for row in rows[:-1]) == stepped > 0
+    assert [row["percent"] for row in rows if row["squares"]][-1] == 100.0
+    assert all(row["percent"] == 0.0 for row in rows[:-1] if row["squares"])
 
 
 def test_pacing_is_counted_without_thinking_and_with_it(monkeypatch):

@@ -126,6 +126,15 @@ def test_each_operation_does_what_its_name_says(edit, expected):
     np.testing.assert_allclose(edited[0, 0, 0], expected(plain[0, 0, 0]), atol=1e-6)
 
 
+def test_an_edit_can_add_another_vector_in_every_layer():
+    value = np.arange(8, dtype=np.float32).reshape(2, 1, 4)  # depths, squares, channels
+    both = [Edit("add", value, squares=[(2, 3)])]
+    apart = [Edit("add", value[depth], squares=[(2, 3)], depths=[depth]) for depth in (0, 1)]
+    one, other = (traced("drc22", edits=edits)[0] for edits in (both, apart))
+    np.testing.assert_allclose(one.activations["c"], other.activations["c"], atol=1e-6)
+    assert np.any(one.activations["c"] != traced("drc22")[0].activations["c"])
+
+
 def test_edits_as_a_function_and_as_data_are_the_same():
     def add_one(name, time, tick, depth, value):
         return value + jnp.where(time >= 1, 1.0, 0.0) if (name, tick, depth) == ("h", 1, 0) else value

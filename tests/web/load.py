@@ -26,10 +26,12 @@ from foresight.levels.cells import BOX, FLOOR, PLAYER, TARGET, WALL
 from foresight.levels.naming import open_set
 from foresight.levels.solution import Game
 from foresight.web.boards import format_runs
+from foresight.web.opening import FOLDER
 
-SET, CURATED = "builtin/hard", (4, 14, 28, 40, 51, 74, 79, 99, 105, 106)
-AGENT, PLAYED = "drc33-100m", "builtin/test"
-FILES = "style main api address board charts draw play rules tour watch".split()
+FIRST = json.loads((FOLDER / "curated.json").read_text())[0]
+SET, CURATED, AGENT = FIRST["set"], tuple(FIRST["levels"]), FIRST["agent"]
+PLAYED = "builtin/test"
+FILES = sorted(path.name for path in (FOLDER / "static").glob("*.??*") if path.suffix in (".js", ".css"))
 THINKING = (0, 4)
 CURIOUS = 1 / 200  # of the links that viewers follow: to a game that nobody has asked for yet
 KEPT, NEW = "game, asked for before", "game, new"  # a new one is played, of up to 136 time-steps
@@ -137,7 +139,7 @@ class Visitor:
         await asyncio.sleep(5 * self.chance.random())
         await self.ask("page", "/")
         for name in FILES:
-            await self.ask("file", f"/static/{name}.{'css' if name == 'style' else 'js'}")
+            await self.ask("file", f"/static/{name}")
         await self.ask("start", "/api/start")
         await self.ask("agent", f"/api/agents/{AGENT}")
         while time.monotonic() < end:
@@ -231,10 +233,12 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     before = ("taskset", "-c", options.cores) if options.cores else ()
+    began = time.time()
     record = load(options.viewers, options.players, options.seconds, before).as_json()
     text = json.dumps(vars(options) | {"out": None} | record, indent=1)
     if options.out:
         options.out.write_text(text + "\n")
+    print(json.dumps({"began": began, "ended": time.time()}))
     print(json.dumps(record["requests"] | {"growth": record["memory_growth_after_the_first_minute"]}))
     for kind, waits in record["kinds"].items():
         print(kind, waits)

@@ -48,7 +48,8 @@ def test_the_start_names_agents_and_sets(site):
     start = site.get("/api/start").json
     assert {"drc33-100m", "drc33-gridworld"} <= {agent["name"] for agent in start["agents"]}
     assert {"name": "builtin/hard", "levels": 281, "height": 10, "width": 10, "boxes": 4} in start["sets"]
-    assert start["curated"]["set"] == "builtin/hard"
+    assert {about["set"] for about in start["curated"]} == {"builtin/hard"}
+    assert {about["agent"] for about in start["curated"]} <= {agent["name"] for agent in start["agents"]}
 
 
 def test_an_agent_says_what_it_plays_and_how_long_it_thinks(site):

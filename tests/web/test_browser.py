@@ -168,7 +168,7 @@ def test_the_next_level_that_it_fails_and_the_exports(visit):
     "level", ["set=builtin/hard&level=14", "board=7%23|%23@-$-.%23|%235-%23|%235-%23|%235-%23|%235-%23|7%23"]
 )
 def test_the_python_of_a_changed_mind_gives_the_same_game(visit, capsys, monkeypatch, tmp_path, level):
-    page = visit(f"#agent=drc33-100m&{level}&think=2&wishes=3.3.A.down,4.4.B.right&strength=4")
+    page = visit(f"#agent=drc33-100m&{level}&think=2&wishes=3.3.A.down,4.4.B.right&strength=2")
     wait_for(page, "#status", "of your 2 wishes")
     page.locator("#python").click()
     monkeypatch.chdir(tmp_path)

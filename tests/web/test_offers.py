@@ -4,7 +4,8 @@ import pytest
 
 pytest.importorskip("starlette", reason="needs the extra web")
 
-from foresight.web.library import Library
+from foresight.runs.agents import export_agent, load_agents
+from foresight.web.library import CURATED, Library
 from foresight.web.problems import Problem
 from tests.app.small_runs import status_of
 
@@ -34,6 +35,24 @@ def test_a_run_folder_is_offered_with_its_kept_checkpoints(run):
     assert {"mine@16", "mine@32", "mine"} <= {agent["name"] for agent in own}
     assert library.first == "mine"
     assert [library.mind(name).agent.steps for name in ("mine@16", "mine@32", "mine")] == [16, 32, 64]
+
+
+def test_a_folder_of_agents_files_is_one_series_in_the_order_of_their_training(run, tmp_path):
+    (tmp_path / "series").mkdir()
+    for name, agent in (("late", f"{run}"), ("early", f"{run}@16")):
+        export_agent(load_agents(agent)[0], tmp_path / "series" / f"{name}.safetensors")
+    library = Library((str(tmp_path / "series"),))
+    own = [agent for agent in library.describe_agents() if agent["series"] == "series"]
+    assert [(agent["name"], agent["steps"]) for agent in own] == [("early", 16), ("late", 64)]
+    assert library.first == "late"
+    assert library.mind("early").agent.steps == 16
+
+
+def test_the_page_begins_with_the_best_agent_and_levels_where_thinking_helps_it():
+    library = Library()
+    assert library.first == CURATED[0]["agent"]
+    most = max(about["steps"] for about in library.describe_agents() if about["domain"] == "sokoban")
+    assert library.offers[library.first].steps == most
 
 
 def test_an_agent_that_was_not_offered_is_not_loaded(run):

@@ -150,3 +150,17 @@ def test_an_answer_larger_than_all_memory_is_not_kept():
     answers = Answers(most_bytes=10)
     answers.keep("large", bytes(11))
     assert (answers.find("large"), answers.size) == (None, 0)
+
+
+def test_two_threads_work_at_two_jobs_side_by_side_and_never_at_one():
+    worker, both, log = Worker(threads=2), threading.Barrier(2), []
+
+    def meeting(name):
+        both.wait(5)  # passes only while the other one is at work too
+        return (yield from counting(name, 20, log))
+
+    futures = [worker.submit(lambda name=name: meeting(name)) for name in ("one", "other")]
+    assert [future.result(10) for future in futures] == ["one", "other"]
+    assert worker.submit(lambda: counting("alone", 50, log)).result(10) == "alone"
+    assert log.count("alone") == 50
+    worker.close()

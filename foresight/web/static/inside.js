@@ -206,7 +206,7 @@ export class Inside {
     const { maps, chosen } = this;
     const pinned = chosen && this.pins.some(({ layer, channel }) => layer === chosen.layer && channel === chosen.channel);
     byId("chosen").textContent = chosen ? channelName(chosen) : "No map chosen";
-    byId("chosen-read").textContent = chosen ? sentence(this.readOff(chosen.layer, chosen.channel) || "the probes lean on other channels") : "Choose one to lay it over the board.";
+    byId("chosen-read").textContent = chosen ? sentence(this.readOff(chosen.layer, chosen.channel) || (this.page.agent.has_plan ? "the probes lean on other channels" : "no probes were fitted to this agent")) : "Choose one to lay it over the board.";
     byId("pin").disabled = !chosen;
     byId("pin").textContent = pinned ? "Unpin" : "Pin";
     this.page.view.heat(chosen ? { ...maps, codes: mapAt(maps, look, tick, chosen.layer, chosen.channel) } : null);

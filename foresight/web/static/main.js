@@ -39,18 +39,28 @@ class Page {
 
   /** What a visitor sees who comes without a link: a level that thinking solves. */
   welcome() {
-    const { curated, first } = this.start, isThere = first === curated.agent;
-    const set = isThere ? curated.set : this.start.sets[0]?.name ?? "";
-    Object.assign(this.state, { agent: first, set, level: isThere ? curated.levels[0] : 0, think: isThere ? curated.think : 0 });
+    const { first } = this.start, { set, levels, think } = this.curatedOf(first) ?? { set: this.start.sets[0]?.name ?? "", levels: [0], think: 0 };
+    Object.assign(this.state, { agent: first, set, level: levels[0], think });
+  }
+
+  /** The levels where thinking helps an agent, if they are known. */
+  curatedOf(agent) {
+    return this.start.curated.find((about) => about.agent === agent);
   }
 
   fill() {
     const option = (name, text = name) => Object.assign(document.createElement("option"), { value: name, textContent: text });
     byId("agent").replaceChildren(...this.start.agents.map((about) => option(about.name, describeAgent(about))));
     byId("set").replaceChildren(...this.start.sets.map(({ name, levels }) => option(name, `${name} · ${levels}`)), option("", "a level of your own"));
-    const chips = this.start.curated.levels.map((level) => {
+  }
+
+  showCurated() {
+    const curated = this.curatedOf(this.state.agent);
+    byId("curated").hidden = !curated;
+    if (!curated) return;
+    const { agent, set, think, levels } = curated;
+    const chips = levels.map((level) => {
       const chip = Object.assign(document.createElement("button"), { textContent: level, title: "Fails without thinking, solves with it" });
-      const { agent, set, think } = this.start.curated;
       chip.setAttribute("aria-label", `Level ${level}: thinking helps`);
       chip.onclick = () => this.change({ agent, set, level, think, compare: 1, board: "", look: 0, tick: 0, wishes: "", since: 0 }, true);
       return chip;
@@ -165,7 +175,7 @@ class Page {
     const sizes = isSokoban ? new Set(this.fitting().map(({ name }) => name)) : new Set();
     for (const option of byId("set").options) option.disabled = option.value ? !sizes.has(option.value) : !state.board;
     document.querySelectorAll("[data-mode]").forEach((tab) => { tab.disabled = !isSokoban && (tab.dataset.mode === "play" || tab.dataset.mode === "draw"); });
-    byId("curated").hidden = !isSokoban || state.agent !== this.start.curated.agent;
+    this.showCurated();
     byId("solve").closest("article").hidden = !isSokoban;
     byId("lurd").hidden = !isSokoban;
   }

@@ -2,8 +2,6 @@
 
 import { readWishes } from "./address.js";
 
-const EDITED_LAYER = 1; // where the server writes arrows, from 0
-
 /** The rows of a run-length encoded board. */
 export function expandRuns(runs) {
   return runs.split("|").map((row) => row.replace(/(\d+)(.)/g, (_, count, symbol) => symbol.repeat(Math.min(Number(count), 64))).replaceAll("-", " "));
@@ -22,13 +20,13 @@ export function pythonOf(state, isSokoban) {
 /** With arrows that were written: edits of the agent's state by the vectors of its probes. */
 function withWishes({ level, think, wishes, since, strength }, load, rows) {
   const edits = readWishes(wishes).map(({ row, column, concept, direction }) =>
-    `    Edit("add", ${strength} * vector("${concept}", "${direction}"), squares=[(${row}, ${column})], depths=[LAYER], times=(${since}, 10_000)),`);
+    `    Edit("add", ${strength} * vector("${concept}", "${direction}"), squares=[(${row}, ${column})], times=(${since}, 10_000)),`);
   return [
-    ...(rows ? ["import pathlib", ""] : []), "import foresight", "from foresight.insight import Edit, play", "from foresight.insight.probes import choose",
-    "from foresight.runs.probe_files import probes_for", "", `LAYER = ${EDITED_LAYER}`, load.trimEnd(),
+    ...(rows ? ["import pathlib", ""] : []), "import numpy as np", "", "import foresight", "from foresight.insight import Edit, play",
+    "from foresight.runs.probe_files import probes_for", "", load.trimEnd(),
     ...(rows ? [`pathlib.Path("level.txt").write_text(${rows})`, 'agent = agent.on_levels("level.txt")'] : []),
-    "probes = probes_for(agent.source)", "", "",
-    "def vector(concept, direction):", '    return choose(probes, concept, LAYER, 1, "c").vector(direction)', "", "",
+    "probes = [probe for probe in probes_for(agent.source) if probe.kernel == 1]", "", "",
+    "def vector(concept, direction):  # in every layer", "    return np.stack([probe.vector(direction)[None] for probe in probes if probe.concept == concept])", "", "",
     "edits = [", ...edits, "]", `(episode,) = play(agent, [${rows ? 0 : level}], think=${think}, edits=edits, batch=1)`,
     'print("solved" if episode.solved else "not solved", "in", episode.steps, "moves")', "",
   ].join("\n");

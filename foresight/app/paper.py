@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from tyro.conf import FlagCreatePairsOff, Positional, arg
 
 from foresight.app.parse import parse_options
-from foresight.errors import ForesightError
+from foresight.errors import ForesightError, unknown
 
 if TYPE_CHECKING:
     from foresight.paper.running import Deadline, Workshop
@@ -25,6 +25,7 @@ it stops cleanly, and the same command resumes.
 examples:
   foresight paper list
   foresight paper T2 --minutes 55
+  foresight paper T2 --agents CNN VIN --seeds 1 --out results
   foresight paper F-config --steps 1e8 --seeds 5 --out results
   foresight paper F-think --quick
   foresight paper T1 --format latex
@@ -44,6 +45,8 @@ class PaperOptions:
     """environment steps of each run, where not those of the list"""
     seeds: int | None = None
     """independent runs of each agent, where not those of the list"""
+    agents: tuple[str, ...] = ()
+    """train and test these agents alone, named as in the drawing, such as CNN "DRC(3,3)"; the others another time"""
     minutes: float | None = None
     """stop after so long; the same command resumes"""
     out: Path | None = None
@@ -89,6 +92,8 @@ def main(arguments: list[str]) -> int:
     if options.what == LIST:
         show_list([sized(each, options, shop) for each in chosen], shop, options)
         return 0
+    if options.agents and options.what != ALL:
+        check_agents(chosen[0], options.agents)
     deadline, rows = Deadline(options.minutes), []
     for each in chosen:
         try:
@@ -100,6 +105,14 @@ def main(arguments: list[str]) -> int:
             rows.append({"id": each.id, "done": False, "error": str(error)})
     report(rows, options)
     return 2 if any("error" in row for row in rows) else 0
+
+
+def check_agents(study: "Study", names: tuple[str, ...]) -> None:
+    """Reject agents that a study does not have."""
+    known = {spec.label: spec for spec in study.runs}
+    for name in names:
+        if name not in known:
+            raise unknown(f"agent of {study.id}", name, known)
 
 
 def sized(study: "Study", options: PaperOptions, shop: "Workshop") -> "Study":
@@ -122,7 +135,8 @@ def make(study: "Study", shop: "Workshop", options: PaperOptions, deadline: "Dea
     from foresight.paper.tables import as_latex, as_markdown, grid_of, verdict
     from foresight.storage.files import make_folder, write_whole
 
-    done = options.draw_only or make_runs(study, shop, study.steps, study.seeds, deadline)
+    asked = tuple(spec for spec in study.runs if not options.agents or spec.label in options.agents)
+    done = options.draw_only or make_runs(replace(study, runs=asked), shop, study.steps, study.seeds, deadline)
     results = results_for(study, known_runs(shop), shop.toy)
     cells = study.measure(study, results)
     make_folder(shop.out)

@@ -85,6 +85,16 @@ def test_more_seeds_and_more_steps_are_trained_beside_those_that_are_there(store
     assert (rows["T2"]["runs_done"], rows["T2"]["runs_needed"]) == (0, 7)
 
 
+def test_agents_of_a_study_can_be_trained_apart(stored, tmp_path, capsys):
+    words = ["paper", "T1", "--quick", "--out", str(tmp_path)]
+    assert status_of([*words, "--agents", "CNN"]) == 0
+    assert [config.net.net for config, *_ in stored] == ["cnn"]
+    assert status_of([*words, "--agents", "DRC(3,3)", "VIN"]) == 0
+    assert [config.net.net for config, *_ in stored] == ["cnn", "drc", "vin"]
+    assert status_of([*words, "--agents", "CNM"]) == 2
+    assert "did you mean 'CNN'" in capsys.readouterr().err
+
+
 def test_what_a_record_lacks_is_said_since_its_weights_are_not_here(tmp_path, monkeypatch):
     monkeypatch.setattr("foresight.paper.running.train_run", lambda *given: True)
     said = []

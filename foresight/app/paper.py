@@ -2,12 +2,14 @@
 
 import json
 import math
+import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from tyro.conf import FlagCreatePairsOff, Positional, arg
 
+from foresight.app.accelerator import compile_quickly
 from foresight.app.parse import parse_options
 from foresight.errors import ForesightError, unknown
 
@@ -80,6 +82,8 @@ def main(arguments: list[str]) -> int:
     from foresight.paper.running import Deadline, Workshop
     from foresight.paper.scales import Toy
 
+    if options.quick:
+        compile_quickly(os.environ)
     toy = Toy() if options.quick else None
     folder = options.out or Path("paper-quick" if options.quick else "paper")
     if folder.exists() and not folder.is_dir():

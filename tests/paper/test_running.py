@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from foresight.analysis.figures import new_figure
 from foresight.paper import MODULES, study
-from foresight.paper.figures import length_note
+from foresight.paper.figures import draw_bars, draw_lines, length_note
 from foresight.paper.running import Workshop, as_trained, known_runs, make_runs, results_for, train_run
 from foresight.paper.scales import shrunk
-from foresight.paper.study import run_id, runs_to_train
+from foresight.paper.study import Cell, run_id, runs_to_train
 from foresight.runs.folder import read_run
 from foresight.runs.metrics import read_metrics
 from foresight.runs.tracking import TrackSettings
@@ -119,6 +120,19 @@ def test_a_figure_says_that_our_run_is_shorter_than_the_papers():
     assert length_note(chosen, 2e7) == "ours ends at 2e7 steps, the paper's at 1e9"
     assert length_note(chosen, 0) == "no run of ours yet, the paper's at 1e9"
     assert length_note(chosen, 1e9) == ""
+
+
+@pytest.mark.parametrize("draw", [draw_lines, draw_bars])
+def test_intervals_are_drawn_and_the_papers_numbers_beside_ours(draw):
+    _, axis = new_figure(columns=1, width=2, height=2)
+    places = (1e7, 2e7) if draw is draw_lines else ("4 boxes", "7 boxes")
+    cells = [Cell("DRC(3,3)", x, ours=50.0, low=45.0, high=58.0, seeds=3, paper=70.0) for x in places]
+    draw(axis, study("F-config"), cells)
+    (bars,) = [each for each in axis.collections if hasattr(each, "get_segments")]
+    reached = [(low[1], high[1]) for low, high in bars.get_segments()]
+    assert reached == [(45.0, 58.0)] * 2
+    (crosses,) = [line for line in axis.lines if "paper" in line.get_label()]
+    assert list(crosses.get_ydata()) == [70.0, 70.0]
 
 
 def test_the_list_counts_recorded_runs(capsys, tmp_path):

@@ -15,6 +15,7 @@ FORMATS = ("png", "svg")
 DPI = 150
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8A6D3B")
 WIDEST_BAR = 0.3
+SMOOTHED = 1 / 200  # of the paper's run
 
 
 def length_note(study: Study, steps: float) -> str:
@@ -69,6 +70,16 @@ def margins(cells: Sequence[Cell]) -> np.ndarray:
     return np.array([below, [0.0 if c.high is None else c.high - c.ours for c in cells]])
 
 
+def window_of(study: Study, cells: Sequence[Cell]) -> float:
+    """The steps over which a line is smoothed: the paper's 5 million of a billion, a twentieth of ours if less."""
+    return min(SMOOTHED * (study.paper_steps or 0), max(cell.x for cell in cells) / 20)
+
+
+def smoothed(cells: Sequence[Cell], window: float) -> list[float]:
+    """Our numbers, each the mean of those in the last `window` steps, itself included."""
+    return [float(np.mean([c.ours for c in cells if 0 <= each.x - c.x < max(window, 1)])) for each in cells]
+
+
 def draw_lines(axis, study: Study, cells: Sequence[Cell]) -> None:
     """A line with its interval for each series of ours, dotted for shorter runs; crosses for the paper's numbers."""
     numbered = [cell for cell in cells if not isinstance(cell.x, str)]
@@ -80,9 +91,10 @@ def draw_lines(axis, study: Study, cells: Sequence[Cell]) -> None:
         if ours:
             seeds = max(c.seeds for c in ours)
             axis.errorbar(
-                [c.x for c in ours], [c.ours for c in ours], margins(ours), color=colour, capsize=2, elinewidth=0.8,
-                linestyle="-" if is_longest else ":", marker="o", markersize=3.5, markerfacecolor=colour if is_longest
-                else "white", label=f"{series}, {seeds} seed{'s' if seeds > 1 else ''}",
+                [c.x for c in ours], smoothed(ours, window_of(study, ours)), margins(ours), color=colour, capsize=2,
+                elinewidth=0.8, linestyle="-" if is_longest else ":", marker="o", markersize=3.5,
+                markerfacecolor=colour if is_longest else "white",
+                label=f"{series}, {seeds} seed{'s' if seeds > 1 else ''}",
             )  # fmt: skip
         if paper and is_longest:
             axis.plot([c.x for c in paper], [c.paper for c in paper], "x--", color=colour, alpha=0.55, linewidth=0.8,

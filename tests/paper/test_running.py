@@ -8,7 +8,7 @@ import pytest
 
 from foresight.analysis.figures import new_figure
 from foresight.paper import MODULES, study
-from foresight.paper.figures import draw_bars, draw_lines, length_note
+from foresight.paper.figures import draw_bars, draw_lines, length_note, smoothed, window_of
 from foresight.paper.running import Workshop, as_trained, known_runs, make_runs, results_for, train_run
 from foresight.paper.scales import shrunk
 from foresight.paper.study import Cell, run_id, runs_to_train
@@ -133,6 +133,14 @@ def test_intervals_are_drawn_and_the_papers_numbers_beside_ours(draw):
     assert reached == [(45.0, 58.0)] * 2
     (crosses,) = [line for line in axis.lines if "paper" in line.get_label()]
     assert list(crosses.get_ydata()) == [70.0, 70.0]
+
+
+def test_a_line_is_smoothed_over_five_million_steps_or_a_twentieth_of_the_run():
+    points = [Cell("DRC(3,3)", x, ours=y) for x, y in ((1e6, 0.0), (2e6, 30.0), (3e6, 60.0), (9e6, 80.0))]
+    assert smoothed(points, 2.5e6) == [0.0, 15.0, 30.0, 80.0]
+    assert smoothed(points, 0) == [0.0, 30.0, 60.0, 80.0]
+    assert window_of(study("F-config"), points) == 9e6 / 20
+    assert window_of(study("F-config"), [Cell("DRC(3,3)", 1e9, ours=99.0)]) == 5e6
 
 
 def test_the_list_counts_recorded_runs(capsys, tmp_path):

@@ -34,6 +34,7 @@ examples:
   foresight paper page --out docs"""
 
 LIST, ALL, PAGE = "list", "all", "page"
+PICTURES = "images/paper"  # of the page, beside it
 Flag = FlagCreatePairsOff[bool]
 
 
@@ -226,12 +227,22 @@ def format_seconds(seconds: float | None) -> str:
 
 
 def write_page(options: PaperOptions) -> None:
-    """Write the results page from records and runs."""
+    """Write the results page and its figures from records."""
     from foresight.paper import studies
-    from foresight.paper.page import page_of
+    from foresight.paper.figures import draw_study
+    from foresight.paper.page import is_drawn, page_of
     from foresight.paper.running import recorded_runs, results_for
-    from foresight.storage.files import write_whole
+    from foresight.paper.study import longest
+    from foresight.storage.files import make_folder, write_whole
 
-    path = (options.out or Path("docs")) / "paper.md"
-    write_whole(path, page_of(studies(), recorded_runs(options.records), results_for).encode())
+    folder, known, drawn = options.out or Path("docs"), recorded_runs(options.records), {}
+    make_folder(folder / PICTURES)
+    for each in studies():
+        results = results_for(each, known)
+        cells = each.measure(each, results)
+        if is_drawn(each, cells):
+            draw_study(each, cells, folder / PICTURES, longest(results), formats=("png",))
+            drawn[each.id] = f"{PICTURES}/{each.id}.png"
+    path = folder / "paper.md"
+    write_whole(path, page_of(studies(), known, results_for, drawn).encode())
     print(path)

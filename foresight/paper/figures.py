@@ -37,8 +37,10 @@ def paper_label(study: Study, series: str) -> str:
     return f"{series}, paper" if is_agent or study.source == TEXT else series
 
 
-def draw_study(study: Study, cells: Sequence[Cell], folder: Path, steps: float) -> list[Path]:
-    """Draw a figure as PNG and SVG; where our longest run is shorter than the paper's, it says so."""
+def draw_study(
+    study: Study, cells: Sequence[Cell], folder: Path, steps: float, formats: Sequence[str] = FORMATS
+) -> list[Path]:
+    """Draw a figure in each of the `formats`; where our longest run is shorter than the paper's, it says so."""
     if study.drawing == "pictures":
         figure = pictures_figure(study.pictures())
     else:
@@ -58,7 +60,7 @@ def draw_study(study: Study, cells: Sequence[Cell], folder: Path, steps: float) 
             ours_first = sorted(range(len(labels)), key=lambda number: labels[number].endswith(", paper"))
             named = [[each[number] for number in ours_first] for each in (handles, labels)]
             axis.legend(*named, frameon=False, fontsize=7, loc="upper left", bbox_to_anchor=(1.0, 1.0))
-    paths = [folder / f"{study.id}.{suffix}" for suffix in FORMATS]
+    paths = [folder / f"{study.id}.{suffix}" for suffix in formats]
     for path in paths:
         write_figure(figure, path, DPI)
     return paths

@@ -1,6 +1,7 @@
 """`foresight paper`: every study along the whole way at the smallest size, stopped, resumed, and from records."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -156,9 +157,15 @@ def test_the_list_counts_recorded_runs(capsys, tmp_path):
     assert all(row["runs_done"] <= row["runs_needed"] for row in rows.values())
 
 
-def test_the_page_is_what_the_records_give(tmp_path):
+def test_the_page_is_what_the_records_give_and_its_figures_are_there(tmp_path, monkeypatch):
+    monkeypatch.setattr("foresight.paper.figures.DPI", 20)
     assert status_of(["paper", "page", "--out", str(tmp_path), "--records", str(DOCS / "results")]) == 0
-    assert (tmp_path / "paper.md").read_text() == (DOCS / "paper.md").read_text()
+    page = (tmp_path / "paper.md").read_text()
+    assert page == (DOCS / "paper.md").read_text()
+    named = set(re.findall(r"\]\((images/[^)]*)\)", page))
+    drawn = {str(path.relative_to(tmp_path)) for path in tmp_path.glob("images/paper/*")}
+    assert named == drawn == {str(path.relative_to(DOCS)) for path in DOCS.glob("images/paper/*")}
+    assert "images/paper/F-config.png" in named
 
 
 @pytest.fixture(scope="module")

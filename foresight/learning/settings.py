@@ -26,6 +26,7 @@ RANGES = {  # of what may be any number between two
     "regularisation_decay": (0, math.inf),
     "head_weight_l2": (0, math.inf),
     "auxiliary_loss_weight": (0, math.inf),
+    "average_steps": (0, math.inf),
 }
 BELOW_ONE = ("beta1", "beta2")
 ABOVE_ZERO = ("anneal_steps", "regularisation_decay")
@@ -88,6 +89,9 @@ class LearnSettings:
     """weight of half the squared length of the weights that give logits and value"""
     auxiliary_loss_weight: float = 1.0
     """weight of the loss that a network states for itself (I2A's model)"""
+
+    average_steps: float = 0.0
+    """environment steps over which weights are averaged for the agent that is evaluated and kept; 0: the last ones"""
 
     non_finite: Literal["stop", "skip"] = "stop"
     """what NaN or infinity in an iteration does: `stop` ends the run, `skip` skips that iteration and counts it"""

@@ -1,5 +1,6 @@
 """Training as one compiled scan: iterations of playing and learning."""
 
+import math
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -28,6 +29,12 @@ class TrainState(NamedTuple):
     acting: ActingState
     key: Array
     iterations: Array  # int32 [], completed
+    average: Net | None = None  # of the weights of late, where the settings ask for it
+
+    @property
+    def agent(self) -> Net:
+        """The network that is evaluated and kept as the agent; the one that learns is also the one that plays."""
+        return self.net if self.average is None else self.average
 
 
 class Metrics(NamedTuple):
@@ -86,6 +93,7 @@ def init_training(env: Env, net: Net, settings: LearnSettings, key: Array, exper
         acting=init_acting(env, player_of(net, expert), settings.num_envs, acting_key),
         key=train_key,
         iterations=jnp.zeros((), jnp.int32),
+        average=net if settings.average_steps else None,
     )
 
 
@@ -120,10 +128,19 @@ def unguarded_iteration(
     (net, optimiser_state), (losses, parts, norms) = jax.lax.scan(
         learn, (state.net, state.optimiser), minibatches(played, settings)
     )
-    state = TrainState(net, optimiser_state, acting, key, state.iterations + 1)
+    average = averaged(settings, state.average, net)
+    state = TrainState(net, optimiser_state, acting, key, state.iterations + 1, average)
     rate = learning_rate(settings)(settings.gradient_steps_at(state.iterations))
     means = jax.tree.map(jnp.mean, (losses, parts, norms))
     return state, Metrics(tally, *means, jnp.asarray(rate, jnp.float32), skipped=jnp.zeros(()))
+
+
+def averaged(settings: LearnSettings, average: Net | None, net: Net) -> Net | None:
+    """The running mean of the weights one iteration later: what is older counts exponentially less."""
+    if average is None:
+        return None
+    kept = math.exp(-settings.steps_per_iteration / settings.average_steps)
+    return jax.tree.map(lambda mean, new: mean + (1 - kept) * (new - mean), average, net)
 
 
 def unless_broken(before: TrainState, after: TrainState, metrics: Metrics) -> tuple[TrainState, Metrics]:

@@ -99,6 +99,8 @@ def reject_what_the_host_cannot(config: RunConfig, devices: DeviceSettings, trac
         raise ForesightError(f"`seeds` {config.seeds}: games on the host train one agent at a time")
     if config.learn.non_finite == "skip":
         raise ForesightError("`non_finite` skip: games on the host go on and cannot be taken back; use stop")
+    if config.learn.average_steps:
+        raise ForesightError("`average_steps`: of games on the host the last weights are kept")
     if devices.coordinator is not None:
         raise ForesightError("`coordinator`: games on the host train in one process")
     if config.phases:

@@ -239,7 +239,14 @@ def start_from(model: str | Path, config: RunConfig) -> Callable[[TrainState], T
     """What puts the weights of `model` into a new training state: one agent's into all seeds, or each into its own."""
     weights = load_weights(find_model(model))
     arrays = for_seeds(in_float32(weights.arrays), config_of(weights).seeds, config.seeds, weights.source)
-    return lambda state: state._replace(net=fill(state.net, arrays, weights.source))
+
+    def put(state: TrainState) -> TrainState:
+        places = {name: getattr(state, name, None) for name in ("net", "average")}
+        return state._replace(
+            **{name: fill(place, arrays, weights.source) for name, place in places.items() if place is not None}
+        )
+
+    return put
 
 
 def for_seeds(arrays: Arrays, there: int, wanted: int, source: Path) -> Arrays:

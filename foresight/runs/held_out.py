@@ -68,7 +68,7 @@ class HeldOut:
             return None
         results = self.results_of(iteration)
         if len(results) < self.config.seeds:  # otherwise a process that died before its next checkpoint got them
-            results = [self.result(state.net, index, iteration) for index in range(self.config.seeds)]
+            results = [self.result(state.agent, index, iteration) for index in range(self.config.seeds)]
             append_evaluations(self.folder, results)
         key = "score_mean" if self.config.is_scored else "solved_percent"
         mean = float(np.mean([result[key] for result in results]))

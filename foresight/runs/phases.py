@@ -13,7 +13,14 @@ from typing import Any, NamedTuple
 from foresight.errors import ForesightError
 from foresight.learning.settings import LearnSettings
 
-OF_THE_RUN = ("anneal_steps", "anneal_hold", "anneal_power", "non_finite", "time_limit")  # not for a phase to change
+OF_THE_RUN = (  # not for a phase to change
+    "anneal_steps",
+    "anneal_hold",
+    "anneal_power",
+    "average_steps",
+    "non_finite",
+    "time_limit",
+)
 
 
 @dataclass(frozen=True)

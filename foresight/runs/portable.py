@@ -39,7 +39,7 @@ from foresight.storage.headers import read_arrays
 
 ACTING = "acting/"  # what is left out: names of a state's arrays that begin so
 TEXTS = ("metrics.jsonl", EVALUATIONS)
-COPIES = 4  # of the weights in such a file: themselves, two moments of each, and room for packed records
+COPIES = 5  # of the weights in such a file: themselves, their average, two moments, and room for packed records
 TEXT_LIMIT = 2**30  # bytes of records, unpacked
 
 
@@ -124,7 +124,7 @@ def import_run(path: Path, folder: Path) -> None:
     moment = Moment(
         about["iteration"], about["steps"], metrics_bytes=len(metrics), metrics_sha256=sha256(metrics), kept="imported"
     )
-    _, contents = encode_checkpoint(state, state.net, run.config, run.id, moment)
+    _, contents = encode_checkpoint(state, state.agent, run.config, run.id, moment)
     write_folder(run, {name: text for name, text in texts.items() if text}, str(moment.iteration), contents)
 
 

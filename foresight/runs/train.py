@@ -115,7 +115,7 @@ def run_training(
         initial_state=lambda: start_from(compiled.initial_state()),
         call=phased.call if phased else compiled.call,
         iterations_done=iterations_done,
-        weights=lambda state: state.net,
+        weights=lambda state: state.agent,
         total_iterations=config.iterations,
         options=replace(options, best=None) if held_out else options,
         on_call=report_skipped(on_call, say),

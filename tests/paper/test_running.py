@@ -17,7 +17,7 @@ from foresight.runs.folder import read_run
 from foresight.runs.metrics import read_metrics
 from foresight.runs.tracking import TrackSettings
 from tests.app.small_runs import status_of, use_linear_networks
-from tests.paper.toys import TINY, write_run, write_test
+from tests.paper.toys import TINY, row, write_run, write_test
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -95,6 +95,27 @@ def test_agents_of_a_study_can_be_trained_apart(stored, tmp_path, capsys):
     assert [config.net.net for config, *_ in stored] == ["cnn", "drc", "vin"]
     assert status_of([*words, "--agents", "CNM"]) == 2
     assert "did you mean 'CNN'" in capsys.readouterr().err
+
+
+def test_the_learning_rate_that_is_best_on_held_out_levels_is_told(stored, tmp_path, capsys, monkeypatch):
+    better = {"cnn": 2e-4, "vin": 4e-4}
+
+    def percent(config, seed, steps, played, **more):
+        return row(config, seed, steps, played) | {
+            "solved_percent": 70.0 if config.learn.learning_rate == better[config.net.net] else 60.0
+        }
+
+    monkeypatch.setattr("tests.paper.toys.row", percent)
+    words = ["paper", "T1", "--quick", "--out", str(tmp_path), "--agents", "CNN", "VIN", "--rates", "2e-4", "4e-4"]
+    assert status_of([*words, "--json"]) == 0
+    (made,) = json.loads(capsys.readouterr().out)
+    assert {row["agent"]: row["best"] for row in made["numbers"]} == {"VIN": "0.0004", "CNN": "0.0002"}
+    assert len(stored) == 4
+    assert status_of(words) == 0
+    assert len(stored) == 4
+    assert "| CNN | 70.0 | 60.0 | 0.0002 |" in (tmp_path / "T1-rates.md").read_text()
+    assert status_of([*words[:-2], "--rates", "0"]) == 2
+    assert status_of(["paper", "list", "--rates", "1e-4"]) == 2
 
 
 def test_what_a_record_lacks_is_said_since_its_weights_are_not_here(tmp_path, monkeypatch):

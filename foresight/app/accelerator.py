@@ -1,8 +1,8 @@
-"""Whether a GPU lies idle because jax has no CUDA, found out before jax is imported."""
+"""What is settled before jax is imported: whether a GPU lies idle for want of CUDA, and how programs are compiled."""
 
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableMapping
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from foresight.errors import PACKAGE
 DRIVER = Path("/proc/driver/nvidia/version")
 DEVICE = Path("/dev/nvidia0")
 PLUGINS = ("jax_cuda13_plugin", "jax_cuda12_plugin")
+LEVEL = "--xla_backend_optimization_level"
 FIRST_OF_CUDA_13 = 580  # the driver's version that CUDA 13 needs
 
 
@@ -39,3 +40,10 @@ def driver_version() -> int:
 def silence_jax() -> None:
     """Let jax not say the same in its own words."""
     logging.getLogger("jax._src.xla_bridge").addFilter(lambda record: "NVIDIA GPU may be present" not in record.msg)
+
+
+def compile_quickly(environment: MutableMapping[str, str]) -> None:
+    """Before jax compiles anything: have it compile fast, rather than to run fast, as suits programs that run once."""
+    flags = environment.get("XLA_FLAGS", "")
+    if LEVEL not in flags:
+        environment["XLA_FLAGS"] = f"{flags} {LEVEL}=0".strip()

@@ -2,18 +2,20 @@
 
 import json
 import math
+import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from tyro.conf import FlagCreatePairsOff, Positional, arg
 
+from foresight.app.accelerator import compile_quickly
 from foresight.app.parse import parse_options
-from foresight.errors import ForesightError
+from foresight.errors import ForesightError, unknown
 
 if TYPE_CHECKING:
     from foresight.paper.running import Deadline, Workshop
-    from foresight.paper.study import Results, Study
+    from foresight.paper.study import Results, RunSpec, Study
 
 EXAMPLES = """Make a table or figure of the paper: train what is missing, evaluate, and draw it beside the paper's
 numbers. `list` shows all of them with their state, `all` makes them one after the other, `page` writes the results page
@@ -25,12 +27,15 @@ it stops cleanly, and the same command resumes.
 examples:
   foresight paper list
   foresight paper T2 --minutes 55
+  foresight paper T2 --agents CNN VIN --seeds 1 --out results
+  foresight paper T2 --rates 2e-4 4e-4 8e-4 --steps 2e6 --seeds 1
   foresight paper F-config --steps 1e8 --seeds 5 --out results
   foresight paper F-think --quick
   foresight paper T1 --format latex
   foresight paper page --out docs"""
 
 LIST, ALL, PAGE = "list", "all", "page"
+PICTURES = "images/paper"  # of the page, beside it
 Flag = FlagCreatePairsOff[bool]
 
 
@@ -44,6 +49,10 @@ class PaperOptions:
     """environment steps of each run, where not those of the list"""
     seeds: int | None = None
     """independent runs of each agent, where not those of the list"""
+    agents: tuple[str, ...] = ()
+    """train and test these agents alone, named as in the drawing, such as CNN "DRC(3,3)"; the others another time"""
+    rates: tuple[float, ...] = ()
+    """train every agent at each of these learning rates, and write which is best on held-out levels: nothing else"""
     minutes: float | None = None
     """stop after so long; the same command resumes"""
     out: Path | None = None
@@ -64,6 +73,10 @@ class PaperOptions:
             raise ForesightError(f"--steps must be a number of at least 1, such as 2e7, not {self.steps}")
         if self.seeds is not None and not 1 <= self.seeds <= 1000:
             raise ForesightError(f"--seeds must be from 1 to 1000, not {self.seeds}")
+        if not all(0 < rate < math.inf for rate in self.rates):
+            raise ForesightError(f"--rates must be numbers above 0, such as 4e-4, not {self.rates}")
+        if self.rates and self.what in (LIST, ALL, PAGE):
+            raise ForesightError(f"--rates is for one table or figure, not for {self.what}")
         if self.minutes is not None and not 0 <= self.minutes < math.inf:
             raise ForesightError(f"--minutes must be a number of at least 0, not {self.minutes}")
         if self.out is not None and not str(self.out):
@@ -77,6 +90,8 @@ def main(arguments: list[str]) -> int:
     from foresight.paper.running import Deadline, Workshop
     from foresight.paper.scales import Toy
 
+    if options.quick:
+        compile_quickly(os.environ)
     toy = Toy() if options.quick else None
     folder = options.out or Path("paper-quick" if options.quick else "paper")
     if folder.exists() and not folder.is_dir():
@@ -91,10 +106,12 @@ def main(arguments: list[str]) -> int:
     if options.what == LIST:
         show_list([sized(each, options, shop) for each in chosen], shop, options)
         return 0
+    if options.agents and options.what != ALL:
+        check_agents(chosen[0], options.agents)
     deadline, rows = Deadline(options.minutes), []
     for each in chosen:
         try:
-            rows.append(make(sized(each, options, shop), shop, options, deadline))
+            rows.append((tune if options.rates else make)(sized(each, options, shop), shop, options, deadline))
         except ForesightError as error:
             if options.what != ALL:
                 raise
@@ -102,6 +119,14 @@ def main(arguments: list[str]) -> int:
             rows.append({"id": each.id, "done": False, "error": str(error)})
     report(rows, options)
     return 2 if any("error" in row for row in rows) else 0
+
+
+def check_agents(study: "Study", names: tuple[str, ...]) -> None:
+    """Reject agents that a study does not have."""
+    known = {spec.label: spec for spec in study.runs}
+    for name in names:
+        if name not in known:
+            raise unknown(f"agent of {study.id}", name, known)
 
 
 def sized(study: "Study", options: PaperOptions, shop: "Workshop") -> "Study":
@@ -124,7 +149,8 @@ def make(study: "Study", shop: "Workshop", options: PaperOptions, deadline: "Dea
     from foresight.paper.tables import as_latex, as_markdown, grid_of, verdict
     from foresight.storage.files import make_folder, write_whole
 
-    done = options.draw_only or make_runs(study, shop, study.steps, study.seeds, deadline)
+    asked = replace(study, runs=asked_of(study, options))
+    done = options.draw_only or make_runs(asked, shop, study.steps, study.seeds, deadline)
     results = results_for(study, known_runs(shop), shop.toy)
     cells = study.measure(study, results)
     make_folder(shop.out)
@@ -144,6 +170,30 @@ def make(study: "Study", shop: "Workshop", options: PaperOptions, deadline: "Dea
         "numbers": numbers,
         "text": text,
     }
+
+
+def tune(study: "Study", shop: "Workshop", options: PaperOptions, deadline: "Deadline") -> dict[str, Any]:
+    """Train the agents of a study at several learning rates; what came of it."""
+    from foresight.paper.running import known_runs, make_runs, results_for
+    from foresight.paper.tables import as_latex, as_markdown
+    from foresight.paper.tuning import rates_grid, with_rates
+    from foresight.storage.files import make_folder, write_whole
+
+    study = replace(study, runs=asked_of(study, options))
+    tuned = with_rates(study, options.rates)
+    done = options.draw_only or make_runs(tuned, shop, study.steps, study.seeds, deadline)
+    grid = rates_grid(study, options.rates, results_for(tuned, known_runs(shop), shop.toy))
+    text = (as_latex if options.format == "latex" else as_markdown)(grid)
+    make_folder(shop.out)
+    path = shop.out / f"{study.id}-rates.{'tex' if options.format == 'latex' else 'md'}"
+    write_whole(path, text.encode())
+    numbers = [dict(zip(["agent", *grid[0][1:]], row, strict=True)) for row in grid[1:]]
+    return {"id": study.id, "done": done, "files": [str(path)], "verdict": "", "numbers": numbers, "text": text}
+
+
+def asked_of(study: "Study", options: PaperOptions) -> tuple["RunSpec", ...]:
+    """The agents of a study that are to be trained."""
+    return tuple(spec for spec in study.runs if not options.agents or spec.label in options.agents)
 
 
 def report(rows: list[dict[str, Any]], options: PaperOptions) -> None:
@@ -210,12 +260,22 @@ def format_seconds(seconds: float | None) -> str:
 
 
 def write_page(options: PaperOptions) -> None:
-    """Write the results page from records and runs."""
+    """Write the results page and its figures from records."""
     from foresight.paper import studies
-    from foresight.paper.page import page_of
+    from foresight.paper.figures import draw_study
+    from foresight.paper.page import is_drawn, page_of
     from foresight.paper.running import recorded_runs, results_for
-    from foresight.storage.files import write_whole
+    from foresight.paper.study import longest
+    from foresight.storage.files import make_folder, write_whole
 
-    path = (options.out or Path("docs")) / "paper.md"
-    write_whole(path, page_of(studies(), recorded_runs(options.records), results_for).encode())
+    folder, known, drawn = options.out or Path("docs"), recorded_runs(options.records), {}
+    make_folder(folder / PICTURES)
+    for each in studies():
+        results = results_for(each, known)
+        cells = each.measure(each, results)
+        if is_drawn(each, cells):
+            draw_study(each, cells, folder / PICTURES, longest(results), formats=("png",))
+            drawn[each.id] = f"{PICTURES}/{each.id}.png"
+    path = folder / "paper.md"
+    write_whole(path, page_of(studies(), known, results_for, drawn).encode())
     print(path)

@@ -49,7 +49,8 @@ class RunOptions:
     out: Path | None = None
     """the run folder; runs/DOMAIN-NET-TIME where none is named"""
     preset: Literal["default", "paper", "quick", "a3c"] | None = None
-    """the settings that hold where no flag says otherwise; `default` where none is named"""
+    """the settings that hold where no flag says otherwise: `default` (this project's recipe) where none is named;
+    `paper` is the paper's appendix read literally; `quick` learns small boards on a CPU; `a3c` learns on-policy"""
     config: Path | None = None
     """take those settings from the config.json of another run"""
     resume_from: Path | None = None

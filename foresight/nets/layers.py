@@ -17,6 +17,7 @@ from foresight.errors import ForesightError
 Convolve = Callable[[Array, Array, int], Array]
 
 DTYPES = {"float32": jnp.float32, "bfloat16": jnp.bfloat16}
+FEW = 64  # numbers in a window
 TRUNCATION = 0.87962566103423978  # standard deviation of a normal cut off at two standard deviations
 
 
@@ -99,18 +100,26 @@ def sum_of_shifted(products: Array, reach: int, dtype: jnp.dtype) -> Array:
 CONVOLUTIONS: dict[str, Convolve] = {"native": convolve_natively, "slices": convolve_by_slices}
 
 
-def fastest(stride: int) -> str:
-    """The form measured to be fastest on this machine's device.
+def fastest(kernel_shape: tuple[int, ...], stride: int) -> str:
+    """The form measured to be fastest on this machine's device, for a kernel [K, K, C, O].
 
     Inside a `lax.scan` the native form is tens of times slower on a CPU. On an H200 it is up to seven times as fast as
-    slices (ResNet), but not where pictures with three channels are strided over, nor when seeds are batched.
+    slices (ResNet), but not where pictures with three channels are strided over, nor when seeds are batched. Where a
+    window holds few numbers, as of pictures or of one value a cell, slices are small, and they spare the library's
+    trials; a kernel of 1x1 is a product anyway.
     """
-    return "slices" if jax.default_backend() == "cpu" or stride > 1 else "native"
+    size, _, channels, _ = kernel_shape
+    few = size == 1 or size * size * channels <= FEW
+    return "slices" if jax.default_backend() == "cpu" or stride > 1 or few else "native"
 
 
-def convolution(name: str | None = None, stride: int = 1) -> Convolve:
-    """The form of convolution called `name`, or the one that is fastest here."""
-    name = name or fastest(stride)
+def convolve(x: Array, kernel: Array, stride: int = 1, form: str | None = None) -> Array:
+    """The convolution of x [H, W, C] with a kernel [K, K, C, O], in the form called `form` or the fastest here."""
+    return convolution(form or fastest(kernel.shape, stride))(x, kernel, stride)
+
+
+def convolution(name: str) -> Convolve:
+    """The form of convolution called `name`."""
     if name not in CONVOLUTIONS:
         raise ForesightError(f"no form of convolution is called '{name}'; there are: {', '.join(CONVOLUTIONS)}")
     return CONVOLUTIONS[name]
@@ -174,7 +183,7 @@ class Conv(eqx.Module):
 
     def __call__(self, x: Array) -> Array:
         """[H, W, C] to [H', W', O], in the dtype of `x`."""
-        y = convolution(self.form, self.stride)(x, self.weight.astype(x.dtype), self.stride)
+        y = convolve(x, self.weight.astype(x.dtype), self.stride, self.form)
         return y if self.bias is None else with_bias(y, self.bias)
 
 

@@ -11,6 +11,7 @@ from foresight.nets.encoders import Encoder, Plan, default_encoder
 from foresight.nets.heads import Head
 from foresight.nets.layers import Linear, at_least_one, compute_dtype, lecun_normal
 from foresight.nets.lstm_core import State, Wiring, tick, told_by, unroll_core
+from foresight.nets.lstm_waves import unroll_waves
 from foresight.nets.net import Net
 from foresight.types import Memory, Picture, Tiles
 
@@ -120,7 +121,8 @@ class LSTM(Net):
 
     def core_over_time(self, memory: Memory, features: Seen, is_first: Array) -> tuple[Memory, Array]:
         """`core` along the first axis of `features`, with a fresh memory where an episode starts."""
-        return unroll_core(
+        unroll = unroll_core if self.compress is None else unroll_waves
+        return unroll(
             self.wiring, self.on_outputs, memory, self.initial_memory(), features.input_preactivations, is_first
         )
 

@@ -1,9 +1,9 @@
 """The results page: every table and figure with our numbers beside the paper's, from runs and records alone."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from foresight.paper.measures import short
-from foresight.paper.study import Result, Results, Study, state_of
+from foresight.paper.study import Cell, Result, Results, Study, state_of
 from foresight.paper.tables import as_markdown, grid_of, verdict
 
 HEAD = """# The paper's tables and figures, ours beside them
@@ -17,15 +17,25 @@ found.
 
 
 def page_of(
-    studies: Sequence[Study], known: Sequence[Result], results_for: Callable[[Study, Sequence[Result]], Results]
+    studies: Sequence[Study],
+    known: Sequence[Result],
+    results_for: Callable[[Study, Sequence[Result]], Results],
+    drawn: Mapping[str, str],
 ) -> str:
-    """The whole page."""
-    return "\n".join([HEAD, *(section_of(study, results_for(study, known)) for study in studies)])
+    """The whole page; `drawn` has the picture of each figure that has one."""
+    sections = (section_of(study, results_for(study, known), drawn.get(study.id)) for study in studies)
+    return "\n".join([HEAD, *sections])
 
 
-def section_of(study: Study, results: Results) -> str:
+def is_drawn(study: Study, cells: Sequence[Cell]) -> bool:
+    """Whether the page has a picture of a study: a figure with a number of ours."""
+    return study.kind == "figure" and any(cell.ours is not None for cell in cells)
+
+
+def section_of(study: Study, results: Results, picture: str | None = None) -> str:
     """One table or figure."""
     lines = [f"## {study.id}: {study.title}", "", f"To compare: {study.compare}", ""]
+    lines += [f"![{study.title}]({picture})", ""] if picture else []
     cells = study.measure(study, results)
     grid = grid_of(study, cells) if cells else []
     if len(grid) > 1 and len(grid[0]) > 1:

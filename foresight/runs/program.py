@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh
 
@@ -19,7 +20,9 @@ from foresight.runs.experts import expert_of
 from foresight.runs.phases import Phase
 
 Given = tuple[Env, Net | None]  # what is played, and the expert that is imitated, if there is one
+Iterations = Callable[[Given, TrainState], tuple[TrainState, Metrics]]
 TrainCall = Callable[[TrainState], tuple[TrainState, Metrics]]
+BY_LIBRARY = ("cnn", "resnet", "i2a")  # networks of convolutions that are not products
 
 
 class Program(NamedTuple):
@@ -51,7 +54,7 @@ def program(config: RunConfig, env: Env, mesh: Mesh | None = None, phase: Phase 
     seeds = config.seed
     if config.seeds > 1:
         seeds = config.seed + np.arange(config.seeds)
-        begin, iterations = jax.vmap(begin), jax.vmap(iterations, in_axes=(None, 0), out_axes=(0, 1))
+        begin, iterations = jax.vmap(begin), for_each_seed(iterations, mesh is None and takes_turns(config))
     shape = partial(jax.eval_shape, begin, seeds)
     if mesh is None:
         begin, iterations = jax.jit(begin), jax.jit(iterations, donate_argnums=1)
@@ -72,6 +75,24 @@ def program(config: RunConfig, env: Env, mesh: Mesh | None = None, phase: Phase 
         partial(within(mesh, iterations), given),
         lambda state: within(mesh, compile_call(state)),
     )
+
+
+def takes_turns(config: RunConfig) -> bool:
+    """Whether seeds are better trained in turns than side by side: with convolutions of a GPU's library, which does not
+    batch over networks; one such network keeps a GPU busy."""
+    return jax.default_backend() == "gpu" and config.net.net in BY_LIBRARY
+
+
+def for_each_seed(iterations: Iterations, in_turns: bool) -> Iterations:
+    """`iterations` for states with a first axis of seeds; metrics have it second."""
+    if not in_turns:
+        return jax.vmap(iterations, in_axes=(None, 0), out_axes=(0, 1))
+
+    def one_by_one(given: Given, states: TrainState) -> tuple[TrainState, Metrics]:
+        states, metrics = jax.lax.map(partial(iterations, given), states)
+        return states, jax.tree.map(lambda leaf: jnp.swapaxes(leaf, 0, 1), metrics)
+
+    return one_by_one
 
 
 def compiled_for(given: Given, iterations: Any, state: TrainState) -> TrainCall:

@@ -3,7 +3,7 @@
 import pytest
 
 from foresight.app import accelerator, cli
-from foresight.app.accelerator import idle_gpu_warning
+from foresight.app.accelerator import compile_quickly, idle_gpu_warning
 from tests.app.small_runs import status_of
 
 
@@ -43,3 +43,13 @@ def test_commands_that_compute_say_it_once_and_others_do_not(machine, monkeypatc
     assert status_of(["levels", "--help"]) == 0
     assert "NVIDIA" not in capsys.readouterr().err
     assert "levels" not in cli.COMPUTING
+
+
+def test_what_the_user_says_of_the_compiler_is_kept():
+    for before, after in (
+        ({}, "--xla_backend_optimization_level=0"),
+        ({"XLA_FLAGS": "--xla_some=1"}, "--xla_some=1 --xla_backend_optimization_level=0"),
+        ({"XLA_FLAGS": "--xla_backend_optimization_level=2"}, "--xla_backend_optimization_level=2"),
+    ):
+        compile_quickly(before)
+        assert before["XLA_FLAGS"] == after

@@ -1,5 +1,7 @@
 """I2A's imagination against slow rollouts, its losses against their definitions, and who learns from what."""
 
+from functools import partial
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -9,7 +11,7 @@ import pytest
 
 from foresight.errors import ForesightError
 from foresight.nets.i2a.i2a import I2A, Imagined, rollout_noise
-from foresight.nets.i2a.model import EnvironmentModel, reward_bin
+from foresight.nets.i2a.model import EnvironmentModel, cut, reward_bin
 from foresight.types import Trajectory
 from tests.nets import reference_i2a as slow
 from tests.nets.small import count, pictures, shapes, small
@@ -62,7 +64,7 @@ def test_imagined_rollouts_agree_with_the_slow_ones_step_by_step(net):
     picture = frames_of(1)[0]
     noise = np.asarray(rollout_noise(picture, STEPS - 1, ACTIONS))
     frame = picture / 255 - 0.5
-    imagined = jax.jit(I2A.imagine)(net, jnp.asarray(frame, jnp.float32), noise)
+    imagined = jax.jit(I2A.imagine)(net, cut(jnp.asarray(frame, jnp.float32), CELL), noise)
     weights = weights_of(net)
     chosen = set()
     for first in range(ACTIONS):
@@ -70,7 +72,7 @@ def test_imagined_rollouts_agree_with_the_slow_ones_step_by_step(net):
         assert steps[0][2] == first
         for n, (expected, bins, action) in enumerate(steps):
             assert imagined.actions[n, first] == action
-            np.testing.assert_allclose(imagined.frames[n, first], expected, atol=1e-5)
+            np.testing.assert_allclose(imagined.frames[n, first], cut(jnp.asarray(expected), CELL), atol=1e-5)
             np.testing.assert_allclose(imagined.rewards[n, first], bins, atol=1e-5)
             chosen.add((n, action))
     assert len(chosen) > STEPS  # the policy does not choose the same action for every rollout
@@ -81,7 +83,8 @@ def test_a_rollout_is_encoded_from_its_last_step_back_to_its_first(net):
     bins = np.array([slow.softmax(random.normal(size=3)) for _ in range(STEPS)])
     steps = [(random.uniform(-0.5, 0.5, SHAPE), bins[n], n % ACTIONS) for n in range(STEPS)]
     frames, rewards, actions = (np.array(part) for part in zip(*steps, strict=True))
-    rollout = Imagined(jnp.asarray(frames, jnp.float32), jnp.asarray(rewards, jnp.float32), jnp.asarray(actions))
+    cells = jax.vmap(partial(cut, cell=CELL))(jnp.asarray(frames, jnp.float32))
+    rollout = Imagined(cells, jnp.asarray(rewards, jnp.float32), jnp.asarray(actions))
     code = jax.jit(I2A.encode_rollout)(net, rollout)
     np.testing.assert_allclose(code, slow.encode_rollout(steps, weights_of(net), CELL), rtol=1e-4, atol=1e-5)
     assert not np.allclose(code, slow.encode_rollout(steps[::-1], weights_of(net), CELL), atol=1e-3)

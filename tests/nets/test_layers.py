@@ -17,6 +17,7 @@ from foresight.nets.layers import (
     convolution,
     convolve_by_slices,
     convolve_natively,
+    fastest,
     lecun_normal,
 )
 from foresight.runs.architectures import ENCODERS
@@ -161,9 +162,16 @@ def test_a_head_computes_in_float32(new_key):
 
 
 @pytest.mark.parametrize(
-    ("backend", "stride", "form"),
-    [("cpu", 1, "slices"), ("cpu", 4, "slices"), ("gpu", 1, "native"), ("gpu", 2, "slices")],
+    ("backend", "size", "channels", "stride", "form"),
+    [
+        ("cpu", 3, 32, 1, "slices"),
+        ("cpu", 3, 32, 4, "slices"),
+        ("gpu", 3, 32, 1, "native"),
+        ("gpu", 4, 32, 2, "slices"),
+        ("gpu", 1, 64, 1, "slices"),
+        ("gpu", 3, 3, 1, "slices"),
+    ],
 )
-def test_the_form_of_convolution_is_the_one_measured_to_be_fastest(backend, stride, form, monkeypatch):
+def test_the_form_of_convolution_suits_the_device_and_the_kernel(backend, size, channels, stride, form, monkeypatch):
     monkeypatch.setattr(jax, "default_backend", lambda: backend)
-    assert convolution(None, stride) is CONVOLUTIONS[form]
+    assert fastest((size, size, channels, 8), stride) == form

@@ -1,21 +1,23 @@
 """`foresight paper`: every study along the whole way at the smallest size, stopped, resumed, and from records."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from foresight.analysis.figures import new_figure
 from foresight.paper import MODULES, study
-from foresight.paper.figures import length_note
+from foresight.paper.figures import draw_bars, draw_lines, length_note, smoothed, window_of
 from foresight.paper.running import Workshop, as_trained, known_runs, make_runs, results_for, train_run
 from foresight.paper.scales import shrunk
-from foresight.paper.study import run_id, runs_to_train
+from foresight.paper.study import Cell, run_id, runs_to_train
 from foresight.runs.folder import read_run
 from foresight.runs.metrics import read_metrics
 from foresight.runs.tracking import TrackSettings
 from tests.app.small_runs import status_of, use_linear_networks
-from tests.paper.toys import TINY, write_run, write_test
+from tests.paper.toys import TINY, row, write_run, write_test
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -85,6 +87,37 @@ def test_more_seeds_and_more_steps_are_trained_beside_those_that_are_there(store
     assert (rows["T2"]["runs_done"], rows["T2"]["runs_needed"]) == (0, 7)
 
 
+def test_agents_of_a_study_can_be_trained_apart(stored, tmp_path, capsys):
+    words = ["paper", "T1", "--quick", "--out", str(tmp_path)]
+    assert status_of([*words, "--agents", "CNN"]) == 0
+    assert [config.net.net for config, *_ in stored] == ["cnn"]
+    assert status_of([*words, "--agents", "DRC(3,3)", "VIN"]) == 0
+    assert [config.net.net for config, *_ in stored] == ["cnn", "drc", "vin"]
+    assert status_of([*words, "--agents", "CNM"]) == 2
+    assert "did you mean 'CNN'" in capsys.readouterr().err
+
+
+def test_the_learning_rate_that_is_best_on_held_out_levels_is_told(stored, tmp_path, capsys, monkeypatch):
+    better = {"cnn": 2e-4, "vin": 4e-4}
+
+    def percent(config, seed, steps, played, **more):
+        return row(config, seed, steps, played) | {
+            "solved_percent": 70.0 if config.learn.learning_rate == better[config.net.net] else 60.0
+        }
+
+    monkeypatch.setattr("tests.paper.toys.row", percent)
+    words = ["paper", "T1", "--quick", "--out", str(tmp_path), "--agents", "CNN", "VIN", "--rates", "2e-4", "4e-4"]
+    assert status_of([*words, "--json"]) == 0
+    (made,) = json.loads(capsys.readouterr().out)
+    assert {row["agent"]: row["best"] for row in made["numbers"]} == {"VIN": "0.0004", "CNN": "0.0002"}
+    assert len(stored) == 4
+    assert status_of(words) == 0
+    assert len(stored) == 4
+    assert "| CNN | 70.0 | 60.0 | 0.0002 |" in (tmp_path / "T1-rates.md").read_text()
+    assert status_of([*words[:-2], "--rates", "0"]) == 2
+    assert status_of(["paper", "list", "--rates", "1e-4"]) == 2
+
+
 def test_what_a_record_lacks_is_said_since_its_weights_are_not_here(tmp_path, monkeypatch):
     monkeypatch.setattr("foresight.paper.running.train_run", lambda *given: True)
     said = []
@@ -111,6 +144,27 @@ def test_a_figure_says_that_our_run_is_shorter_than_the_papers():
     assert length_note(chosen, 1e9) == ""
 
 
+@pytest.mark.parametrize("draw", [draw_lines, draw_bars])
+def test_intervals_are_drawn_and_the_papers_numbers_beside_ours(draw):
+    _, axis = new_figure(columns=1, width=2, height=2)
+    places = (1e7, 2e7) if draw is draw_lines else ("4 boxes", "7 boxes")
+    cells = [Cell("DRC(3,3)", x, ours=50.0, low=45.0, high=58.0, seeds=3, paper=70.0) for x in places]
+    draw(axis, study("F-config"), cells)
+    (bars,) = [each for each in axis.collections if hasattr(each, "get_segments")]
+    reached = [(low[1], high[1]) for low, high in bars.get_segments()]
+    assert reached == [(45.0, 58.0)] * 2
+    (crosses,) = [line for line in axis.lines if "paper" in line.get_label()]
+    assert list(crosses.get_ydata()) == [70.0, 70.0]
+
+
+def test_a_line_is_smoothed_over_five_million_steps_or_a_twentieth_of_the_run():
+    points = [Cell("DRC(3,3)", x, ours=y) for x, y in ((1e6, 0.0), (2e6, 30.0), (3e6, 60.0), (9e6, 80.0))]
+    assert smoothed(points, 2.5e6) == [0.0, 15.0, 30.0, 80.0]
+    assert smoothed(points, 0) == [0.0, 30.0, 60.0, 80.0]
+    assert window_of(study("F-config"), points) == 9e6 / 20
+    assert window_of(study("F-config"), [Cell("DRC(3,3)", 1e9, ours=99.0)]) == 5e6
+
+
 def test_the_list_counts_recorded_runs(capsys, tmp_path):
     words = ["paper", "list", "--json", "--out", str(tmp_path), "--records", str(DOCS / "results")]
     assert status_of(words) == 0
@@ -124,9 +178,15 @@ def test_the_list_counts_recorded_runs(capsys, tmp_path):
     assert all(row["runs_done"] <= row["runs_needed"] for row in rows.values())
 
 
-def test_the_page_is_what_the_records_give(tmp_path):
+def test_the_page_is_what_the_records_give_and_its_figures_are_there(tmp_path, monkeypatch):
+    monkeypatch.setattr("foresight.paper.figures.DPI", 20)
     assert status_of(["paper", "page", "--out", str(tmp_path), "--records", str(DOCS / "results")]) == 0
-    assert (tmp_path / "paper.md").read_text() == (DOCS / "paper.md").read_text()
+    page = (tmp_path / "paper.md").read_text()
+    assert page == (DOCS / "paper.md").read_text()
+    named = set(re.findall(r"\]\((images/[^)]*)\)", page))
+    drawn = {str(path.relative_to(tmp_path)) for path in tmp_path.glob("images/paper/*")}
+    assert named == drawn == {str(path.relative_to(DOCS)) for path in DOCS.glob("images/paper/*")}
+    assert "images/paper/F-config.png" in named
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from foresight.nets.drc.memories import MemoryModule
-from foresight.nets.layers import convolution, lecun_normal
+from foresight.nets.layers import convolve, lecun_normal
 from foresight.types import Memory
 
 KERNEL = 3
@@ -61,26 +61,26 @@ class Module(eqx.Module):
 
     def input_preactivation(self, encoded: Array) -> Array:
         """W_i * i_t + W_boundary * boundary + b, [H, W, G]: the same at every tick of a time-step."""
-        convolve = convolution(self.form)
         height, width, _ = encoded.shape
         input_preactivation = jnp.broadcast_to(self.bias[None, None], (height, width, self.bias.shape[0]))
         if self.on_boundary is not None:
-            input_preactivation = input_preactivation + convolve(boundary_map(height, width), self.on_boundary, 1)
-        if self.on_input is not None:
             input_preactivation = input_preactivation + convolve(
-                encoded, self.on_input.astype(encoded.dtype), 1
-            ).astype(jnp.float32)
+                boundary_map(height, width), self.on_boundary, form=self.form
+            )
+        if self.on_input is not None:
+            of_input = convolve(encoded, self.on_input.astype(encoded.dtype), form=self.form)
+            input_preactivation = input_preactivation + of_input.astype(jnp.float32)
         return input_preactivation.astype(encoded.dtype)
 
     def recurrent_preactivation(self, outputs: Array, pooled: Array) -> Array:
         """W_h1 * h_{d-1} + W_h2 * h_d + W_p m_d, float32 [H, W, G], of `outputs` [h_{d-1}, h_d] and m_d."""
-        total = convolution(self.form)(outputs, self.on_outputs.astype(outputs.dtype), 1).astype(jnp.float32)
+        total = convolve(outputs, self.on_outputs.astype(outputs.dtype), form=self.form).astype(jnp.float32)
         return total if self.on_pooled is None else total + (pooled @ self.on_pooled)[None, None]
 
     def recurrent_preactivation_vjp(self, gradient: Array) -> tuple[Array, Array | None]:
         """From the gradient [H, W, G] of a `recurrent_preactivation`, float32 those of its `outputs` and `pooled`."""
         turned = self.on_outputs[::-1, ::-1].swapaxes(2, 3).astype(gradient.dtype)
-        of_outputs = convolution(self.form)(gradient, turned, 1).astype(jnp.float32)
+        of_outputs = convolve(gradient, turned, form=self.form).astype(jnp.float32)
         if self.on_pooled is None:
             return of_outputs, None
         return of_outputs, jnp.sum(gradient.astype(jnp.float32), axis=(0, 1)) @ self.on_pooled.T

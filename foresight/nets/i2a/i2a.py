@@ -5,6 +5,7 @@ first, and reads policy and value off all of them together with a model-free loo
 and the rollout policy learn from losses of their own alone: nothing of the agent's loss reaches them.
 """
 
+from functools import partial
 from typing import NamedTuple
 
 import equinox as eqx
@@ -14,7 +15,7 @@ from jax import Array
 
 from foresight.errors import ForesightError
 from foresight.nets.encoders import WIDEST, Plan, centre
-from foresight.nets.i2a.model import REWARD_BINS, EnvironmentModel, FrameProcessing, RolloutPolicy, reward_bin
+from foresight.nets.i2a.model import REWARD_BINS, EnvironmentModel, FrameProcessing, RolloutPolicy, cut, reward_bin
 from foresight.nets.layers import Linear, at_least_one, compute_dtype
 from foresight.nets.net import FeedForward
 from foresight.types import Picture, Trajectory, painted
@@ -31,7 +32,7 @@ def default_cell(picture_shape: tuple[int, int, int]) -> int:
 class Imagined(NamedTuple):
     """Rollouts side by side, one for each first action."""
 
-    frames: Array  # [steps, A, H, W, C]
+    frames: Array  # [steps, A, H, W, S]
     rewards: Array  # float32 [steps, A, 3], the chances of the reward bins
     actions: Array  # int32 [steps, A], each the one that led to its frame
 
@@ -123,15 +124,19 @@ class I2A(FeedForward):
 
     def encode(self, picture: Picture) -> Array:
         """The model-free features and the codes of all rollouts, float32 [features + A * units]."""
-        frame = centre(picture, compute_dtype(self.dtype))
+        frame = self.frame_of(picture)
         # What is imagined is input to the agent, not a way for its loss to reach the model.
         noise = rollout_noise(picture, self.steps - 1, self.actions)
         imagined = jax.lax.stop_gradient(self).imagine(frame, noise)  # so nothing is kept for a backward pass
         codes = jax.vmap(self.encode_rollout, in_axes=1)(imagined)
         return jnp.concatenate([self.model_free(frame), codes.reshape(-1)]).astype(jnp.float32)
 
+    def frame_of(self, picture: Array) -> Array:
+        """A picture, uint8 [H, W, C], as the parts see it."""
+        return cut(centre(picture, compute_dtype(self.dtype)), self.model.look.stride)
+
     def imagine(self, frame: Array, noise: Array) -> Imagined:
-        """A rollout for every action from `frame` [H, W, C]; `noise` [steps - 1, A, A] is the policy's dice."""
+        """A rollout for every action from `frame` [H, W, S]; `noise` [steps - 1, A, A] is the policy's dice."""
 
         def predict(frame: Array, action: Array) -> tuple[Array, Array, Array]:
             forecast = self.model(frame, action)
@@ -166,11 +171,11 @@ class I2A(FeedForward):
     def auxiliary_loss(self, pictures: Picture, logits: Array, played: Trajectory) -> Array:
         """The model's loss on what really happened, and the rollout policy's for not acting as the agent does."""
         pictures = jax.vmap(painted)(pictures)
-        frames = jax.vmap(lambda picture: centre(picture, compute_dtype(self.dtype)))(pictures[:-1])
+        frames = jax.vmap(self.frame_of)(pictures[:-1])
         forecast = jax.vmap(self.model)(frames, played.actions)
         same_episode = ~played.is_first[1:]  # otherwise the next picture is another episode's first
         return (
-            frame_loss(forecast.frame, pictures[1:], same_episode)
+            frame_loss(forecast.frame, jax.vmap(partial(cut, cell=self.model.look.stride))(pictures[1:]), same_episode)
             + jnp.mean(cross_entropy(jax.nn.one_hot(reward_bin(played.rewards), REWARD_BINS), forecast.reward))
             + jnp.mean(cross_entropy(jax.nn.softmax(jax.lax.stop_gradient(logits)), jax.vmap(self.policy)(frames)))
         )

@@ -1,0 +1,33 @@
+"""Learning rates: agents of a study trained at several, and what that came to on held-out levels."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from foresight.paper.measures import last_mean
+from foresight.paper.study import Results, RunSpec, Study
+from foresight.paper.tables import Grid, format_value
+
+BEST = "best"
+
+
+def at_rate(spec: RunSpec, rate: float) -> RunSpec:
+    """An agent at a learning rate, watched during training and not tested after it."""
+    learn = replace(spec.config.learn, learning_rate=rate)
+    return replace(spec, label=f"{spec.label}, {rate:g}", config=replace(spec.config, learn=learn), tests=())
+
+
+def with_rates(study: Study, rates: Sequence[float]) -> Study:
+    """A study whose agents are trained at each of the rates."""
+    return replace(study, runs=tuple(at_rate(spec, rate) for spec in study.runs for rate in rates))
+
+
+def rates_grid(study: Study, rates: Sequence[float], results: Results) -> Grid:
+    """Agents by rates: the last evaluation during training, the mean over seeds; and the rate that was best."""
+    percent = "%" in study.y_label
+    rows = [["", *(f"{rate:g}" for rate in rates), BEST]]
+    for spec in study.runs:
+        found = {rate: last_mean(results[at_rate(spec, rate).label], spec.eval_levels) for rate in rates}
+        known = {rate: mean.value for rate, point in found.items() if point for mean in (point[1],)}
+        best = f"{max(known, key=known.get):g}" if known else ""
+        rows.append([spec.label, *(format_value(known.get(rate), percent) for rate in rates), best])
+    return rows

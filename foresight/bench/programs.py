@@ -24,8 +24,10 @@ TOO_LARGE = "does not fit into memory"
 
 def device() -> str:
     """The device in words."""
-    first = jax.devices()[0]
-    return f"{os.cpu_count()} CPU cores" if first.platform == "cpu" else first.device_kind
+    first, *others = jax.devices()
+    if first.platform != "cpu":
+        return first.device_kind
+    return f"{os.cpu_count()} CPU cores" + (f" as {1 + len(others)} devices" if others else "")
 
 
 def measured_on() -> dict[str, str]:

@@ -14,7 +14,8 @@ from foresight.envs.env import Env
 from foresight.errors import ForesightError
 from foresight.nets import KINDS
 from foresight.runs.build import build_env
-from foresight.runs.config import NetSettings, RunConfig
+from foresight.runs.config import DeviceSettings, NetSettings, RunConfig
+from foresight.runs.devices import env_mesh
 from foresight.runs.presets import default
 from foresight.runs.program import Program, program
 
@@ -85,13 +86,14 @@ class Training:
         return self.iterations(case) * case.levels // case.minibatch
 
     def program(self, case: Case) -> Program:
-        """What trains."""
-        return program(case.config(self.base, self.iterations(case)), self.env)
+        """What trains, on all devices that are here."""
+        config = case.config(self.base, self.iterations(case))
+        return program(config, self.env, env_mesh(DeviceSettings(), config.learn))
 
     def lower(self, case: Case) -> Any:
         """A call, ready to be compiled."""
         parts = self.program(case)
-        return parts.call.func.lower(*parts.call.args, parts.shape())
+        return parts.lower(parts.shape())
 
     def start(self, case: Case, compiled: Any) -> Call:
         """Train from the beginning, and further with every call."""

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from foresight.nets.layers import along_first_axis
 from foresight.types import Memory, Picture, Tiles, Trajectory, painted
 
 Features = Any
@@ -66,7 +67,7 @@ class Net(eqx.Module):
 
     def unroll(self, memory: Memory, pictures: Picture, is_first: Array) -> tuple[Array, Array, Memory]:
         """T steps: logits [T, A], values [T], last memory; memory starts afresh where `is_first` [T] is true."""
-        features = jax.vmap(self.features_of)(pictures)
+        features = along_first_axis(self.features_of)(pictures)
         memory, core_output = self.core_over_time(memory, features, is_first)
         logits, values = jax.vmap(self.heads)(features, core_output)
         return logits, values, memory

@@ -34,6 +34,7 @@ class Program(NamedTuple):
     shape: Callable[[], TrainState]  # of shapes: what `initial_state` will give
     initial_state: Callable[[], TrainState]
     call: TrainCall
+    lower: Callable[[TrainState], Any]  # `call` for such a state, ready to be compiled
     compile_call: Callable[[TrainState], TrainCall]  # `call`, compiled for such a state
 
 
@@ -59,8 +60,9 @@ def program(config: RunConfig, env: Env, mesh: Mesh | None = None, phase: Phase 
     if mesh is None:
         begin, iterations = jax.jit(begin), jax.jit(iterations, donate_argnums=1)
         given = env, expert
+        lower = partial(iterations.lower, given)
         return Program(
-            shape, partial(begin, seeds), partial(iterations, given), partial(compiled_for, given, iterations)
+            shape, partial(begin, seeds), partial(iterations, given), lower, partial(compiled_for, given, lower)
         )
     everywhere, state = placement(mesh, shape(), config.seeds)
     begin = jax.jit(begin, out_shardings=state)
@@ -68,12 +70,13 @@ def program(config: RunConfig, env: Env, mesh: Mesh | None = None, phase: Phase 
         iterations, donate_argnums=1, in_shardings=(everywhere, state), out_shardings=(state, everywhere)
     )
     given = jax.device_put((env, expert), everywhere)
-    compile_call = within(mesh, partial(compiled_for, given, iterations))
+    lower = within(mesh, partial(iterations.lower, given))
     return Program(
         shape,
         partial(within(mesh, begin), seeds),
         partial(within(mesh, iterations), given),
-        lambda state: within(mesh, compile_call(state)),
+        lower,
+        lambda state: within(mesh, compiled_for(given, lower, state)),
     )
 
 
@@ -95,9 +98,9 @@ def for_each_seed(iterations: Iterations, in_turns: bool) -> Iterations:
     return one_by_one
 
 
-def compiled_for(given: Given, iterations: Any, state: TrainState) -> TrainCall:
+def compiled_for(given: Given, lower: Callable[[TrainState], Any], state: TrainState) -> TrainCall:
     """The iterations of a call, compiled for states like this one."""
-    return partial(iterations.lower(given, state).compile(), given)
+    return partial(lower(state).compile(), given)
 
 
 def iterations_done(state: TrainState) -> int:

@@ -3,6 +3,7 @@
 import json
 from functools import partial
 
+import jax
 import pytest
 
 from foresight.app import bench_train as command
@@ -90,6 +91,21 @@ def test_a_row_counts_frames_updates_and_arithmetic():
     assert row["efficiency_percent"] == 100
     assert row["peak_memory_mb"] == 3
     assert set(ISSUE) <= set(row)
+
+
+def test_training_is_measured_on_all_devices_that_are_here_as_a_run_uses_them(monkeypatch):
+    """Twelve levels in minibatches of 6 suit two and three devices, and not five."""
+    found = []
+    monkeypatch.setattr(bench_train, "program", lambda config, env, mesh: found.append(mesh))
+    training = Training(RunConfig(), env=None, frames=1)
+    for count in (1, 2, 3):
+        monkeypatch.setattr(jax, "devices", lambda count=count: [*range(count)])
+        monkeypatch.setattr(jax, "make_mesh", lambda shape, *names, devices: (shape, devices))
+        training.program(Case("xla", 12, 6, 5, 1))
+    assert found == [None, ((2,), [0, 1]), ((3,), [0, 1, 2])]
+    monkeypatch.setattr(jax, "devices", lambda: [*range(5)])
+    with pytest.raises(ForesightError, match="multiples of the number of devices, 5"):
+        training.program(Case("xla", 12, 6, 5, 1))
 
 
 @pytest.fixture

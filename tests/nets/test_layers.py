@@ -74,7 +74,7 @@ def test_inside_loops_every_convolution_has_the_axes_that_the_library_of_a_cpu_t
 
         return jnp.sum(jax.lax.map(total, x))
 
-    shapes = jax.ShapeDtypeStruct((3, 2, 6, 6, 4), jnp.float32), jax.ShapeDtypeStruct((4, 4, 4, 8), jnp.float32)
+    shapes = jax.ShapeDtypeStruct((3, 2, 6, 6, 8), jnp.float32), jax.ShapeDtypeStruct((4, 4, 8, 8), jnp.float32)
     program = jax.jit(jax.grad(loop, (0, 1))).lower(*shapes).compile().as_text()
     made = [line for line in program.splitlines() if " convolution(" in line]
     assert len(made) == (3 if stride == 1 else 2)  # strides of x's gradient are not the library's: that is a product
@@ -182,6 +182,7 @@ def test_a_head_computes_in_float32(new_key):
     [
         ("cpu", 3, 32, 1, "native"),
         ("cpu", 8, 3, 4, "native"),
+        ("cpu", 3, 1, 1, "slices"),
         ("gpu", 3, 32, 1, "native"),
         ("gpu", 4, 32, 2, "slices"),
         ("gpu", 1, 64, 1, "slices"),

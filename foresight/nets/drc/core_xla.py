@@ -15,6 +15,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from foresight.nets.drc.stack import Module, Stack, States, pooled, side_by_side, stacked
+from foresight.nets.layers import along_first_axis
 from foresight.nets.net import reset_where
 from foresight.types import Memory
 
@@ -85,10 +86,10 @@ def parameter_tangent_jvp(primals: tuple, tangents: tuple) -> tuple[Array, Array
     """The tangent of `recurrent_preactivation` in the weights."""
     module, outputs, pools = primals
 
-    def tangent_of(outputs: Array, pools: Array) -> Array:
-        return jax.jvp(lambda module: module.recurrent_preactivation(outputs, pools), (module,), tangents[:1])[1]
+    def tangent_of(seen: tuple[Array, Array]) -> Array:
+        return jax.jvp(lambda module: module.recurrent_preactivation(*seen), (module,), tangents[:1])[1]
 
-    tangent = lax.map(lambda seen: jax.vmap(tangent_of)(*seen), (outputs, pools))
+    tangent = lax.map(along_first_axis(tangent_of), (outputs, pools))
     return parameter_tangent(*primals), tangent.astype(outputs.dtype)
 
 

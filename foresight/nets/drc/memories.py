@@ -70,10 +70,9 @@ class ConvLSTM(MemoryModule):
         return CellAndOutput(cell, output.astype(state.output.dtype))
 
 
-class GatedConvRNN(MemoryModule):
-    """An output gate and no cell: half the weights of a ConvLSTM."""
+class WithoutCell(MemoryModule):
+    """A memory that is its output."""
 
-    gates: ClassVar[int] = 2
     initial_output: Array
 
     def __init__(self, shape: tuple[int, int, int]):
@@ -82,6 +81,12 @@ class GatedConvRNN(MemoryModule):
     def initial(self, dtype: jnp.dtype) -> Output:
         """h_d."""
         return Output(self.initial_output.astype(dtype))
+
+
+class GatedConvRNN(WithoutCell):
+    """An output gate and no cell: half the weights of a ConvLSTM."""
+
+    gates: ClassVar[int] = 2
 
     def next(self, preactivations: Array, state: Output) -> Output:
         """h' = o . tanh(...)."""
@@ -89,18 +94,10 @@ class GatedConvRNN(MemoryModule):
         return Output((jax.nn.sigmoid(o) * jnp.tanh(new)).astype(state.output.dtype))
 
 
-class SimpleConvRNN(MemoryModule):
+class SimpleConvRNN(WithoutCell):
     """No gate at all: a quarter of the weights of a ConvLSTM."""
 
     gates: ClassVar[int] = 1
-    initial_output: Array
-
-    def __init__(self, shape: tuple[int, int, int]):
-        self.initial_output = jnp.zeros(shape)
-
-    def initial(self, dtype: jnp.dtype) -> Output:
-        """h_d."""
-        return Output(self.initial_output.astype(dtype))
 
     def next(self, preactivations: Array, state: Output) -> Output:
         """h' = tanh(...)."""

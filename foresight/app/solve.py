@@ -72,6 +72,8 @@ class Solve:
     """lts: share of the uniform policy"""
     value_weight: float = 0.0
     """lts: how much a value below the first board's raises a cost; 0 is Levin's order"""
+    restart_after: int | None = None
+    """lts: begin again, turned or mirrored, after so many expansions, and after all 8 symmetries with 8 times more"""
     no_cuts: Flag = False
     """lts: look again at states seen before"""
     dead_squares: Literal["on", "off"] | None = None
@@ -94,7 +96,7 @@ class Solve:
     """write the entries to this .jsonl file too"""
 
     def __post_init__(self) -> None:
-        for name in ("budget", "limit", "max_steps", "repeats", "batch", "width"):
+        for name in ("budget", "limit", "max_steps", "repeats", "batch", "width", "restart_after"):
             check_count(name, getattr(self, name))
         for name in ("level", "seed", "think"):
             check_count(name, getattr(self, name), least=0)
@@ -128,6 +130,7 @@ class Solve:
             value_weight=self.value_weight,
             cuts=not self.no_cuts,
             dead_squares=None if self.dead_squares is None else self.dead_squares == "on",
+            restart_after=self.restart_after,
             sample=self.sample,
             max_steps=self.max_steps,
             seed=self.seed,

@@ -86,9 +86,10 @@ def test_trees_on_the_device_and_on_the_host_agree(agent):
 @pytest.mark.parametrize("trees", ["host", "device"])
 def test_a_level_without_solution_is_proven_so_after_restarts(agent, trees):
     (once,) = solve_cells(UNSOLVABLE[None], settings(trees=trees), agent)
-    (again,) = solve_cells(UNSOLVABLE[None], settings(trees=trees, restart_after=10), agent)
+    restarted = settings(trees=trees, restart_after=once.expansions // 2)
+    (again,) = solve_cells(UNSOLVABLE[None], restarted, agent)
     assert once.outcome == again.outcome == "exhausted"
-    assert again.expansions > 8 * 10
+    assert again.expansions == 8 * (once.expansions // 2) + once.expansions
 
 
 @pytest.mark.parametrize("budget", [1, 7, 20, 57])

@@ -12,7 +12,7 @@ from foresight.runs.agents import Agent
 from foresight.search.breadth_first import breadth_first
 from foresight.search.levin import levin
 from foresight.search.restarts import Draw, draws, turned, turned_back, with_restarts
-from foresight.search.result import Limits
+from foresight.search.result import Limits, Result
 from foresight.search.rules import pushes_of
 from foresight.search.solve import SolveSettings, solve_cells
 from tests.drawings import level, level_set
@@ -109,21 +109,27 @@ def test_the_time_for_all_levels_is_that_of_all_searches_together():
     assert 100 >= given[0] > given[1] > given[2] > 0
 
 
-def test_the_last_search_takes_at_most_d0_over_pi_of_its_solution():
-    plan, results = list(draws(5, 2000, range(8))), []
-    with_restarts(
-        solvable(13, 16),
-        lambda boards, limits, note: levin(boards, ToyPrior(False), limits=limits, on_result=note),
-        plan,
-        Limits(),
-        results.append,
-    )
+def textbook(boards: np.ndarray, limits: Limits, note) -> None:
+    levin(boards, ToyPrior(False), limits=limits, on_result=note)
+
+
+def test_the_last_search_takes_at_most_d0_over_pi_of_its_solution_and_all_67_times_the_least():
+    first, boards, results, least = 3, solvable(13, 16), [], np.full(16, np.inf)
+    plan = list(draws(first, 20_000, range(8)))
+    with_restarts(boards, textbook, plan, Limits(), results.append)
+    for symmetry in range(8):
+        textbook(turned(boards, symmetry), Limits(), lambda one: least.put(one.level, min(least[one.level], cost(one))))
     before = np.cumsum([0, *(draw.budget for draw in plan)])
     assert sorted(result.level for result in results) == list(range(16))
     for result in results:
         last = result.expansions - max(spent for spent in before if spent < result.expansions)
         assert result.outcome == "solved"
-        assert last <= math.exp(result.log_cost) * (1 + 1e-9)
+        assert last <= cost(result)
+        assert result.expansions <= max(67 * least[result.level], 8 * first)
+
+
+def cost(result: Result) -> float:
+    return math.exp(result.log_cost) * (1 + 1e-9)
 
 
 def test_a_level_too_wide_to_be_turned_is_mirrored(agent):

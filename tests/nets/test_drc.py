@@ -151,7 +151,7 @@ def test_preactivations_are_summed_in_float32():
 
 def test_input_and_boundary_are_weighed_once_a_time_step_and_not_at_every_tick():
     def products(ticks):
-        net = shapes("drc", **SMALL, depth=3, ticks=ticks)
+        net = shapes("drc", **SMALL, depth=3, ticks=ticks, form="slices")
         step = jax.make_jaxpr(lambda net, picture: net(net.initial_memory(), picture))
         return str(step(net, jax.ShapeDtypeStruct(PICTURE, jnp.uint8))).count("dot_general[")
 

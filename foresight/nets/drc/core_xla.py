@@ -82,9 +82,13 @@ def parameter_tangent(module: Module, outputs: Array, pools: Array) -> Array:
 
 @parameter_tangent.defjvp
 def parameter_tangent_jvp(primals: tuple, tangents: tuple) -> tuple[Array, Array]:
-    """`recurrent_preactivation` is linear in the weights: its tangent is the product with their tangents."""
-    _, outputs, pools = primals
-    tangent = lax.map(lambda seen: jax.vmap(tangents[0].recurrent_preactivation)(*seen), (outputs, pools))
+    """The tangent of `recurrent_preactivation` in the weights."""
+    module, outputs, pools = primals
+
+    def tangent_of(outputs: Array, pools: Array) -> Array:
+        return jax.jvp(lambda module: module.recurrent_preactivation(outputs, pools), (module,), tangents[:1])[1]
+
+    tangent = lax.map(lambda seen: jax.vmap(tangent_of)(*seen), (outputs, pools))
     return parameter_tangent(*primals), tangent.astype(outputs.dtype)
 
 

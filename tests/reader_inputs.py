@@ -33,6 +33,16 @@ TEXT = "\n".join(["Title: One", *SMALL, "", "; two", *WITH_EVERY_SYMBOL, "Author
 RUN = {"name": "a", "settings": {"seed": 1}, "without": [], "field": "solved", "curve": [[1, 0.5], [2, 0.6]]}
 STUDY = {"foresight": "study", "name": "s", "settings": {"seed": 0, "net.depth": 3}}
 EVALUATION = {"iteration": 1, "trained_steps": 5, "seed": 0, "set": "builtin/test", "levels": 9, "think": 0}
+SOLVED = {
+    "level": 0,
+    "outcome": "solved",
+    "solution": "R",
+    "moves": 1,
+    "pushes": 1,
+    "expansions": 1,
+    "network_calls": 0,
+}
+UNSOLVED = SOLVED | {"level": 1, "outcome": "time", "solution": None, "moves": None, "pushes": None}
 CARD = Card("a", "sokoban", "drc", 5, "An agent.", {"data": "x"}, (Score("s", 0, 9, 50.0, (40.0, 60.0), "c"),), ("l",))
 PIECES = (b"null", b"[]", b"{}", b"-1", b"1e400", b"NaN", b'"', b"9" * 30, b"0", b"[[", b"\xff", b"\n", b"true", b'"x"')
 
@@ -108,6 +118,9 @@ def good_files() -> dict[str, list[bytes]]:
         "packed": sets,
         "sealed-packed": [unsealed(each, PREFIX.size) for each in sets],
         "solutions": [b"Solution: rR2lu\nsolution= 3r 2U\n"],
+        "searched": [
+            lines({"search": {"method": "bfs"}}, *(row | {"seconds": 0.1, "ended": 2} for row in (SOLVED, UNSOLVED)))
+        ],
         "record": [study],
         "evaluations": [lines(EVALUATION, EVALUATION | {"seed": 1})],
         "card": [json.dumps(CARD.as_json()).encode()],

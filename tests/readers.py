@@ -25,9 +25,11 @@ from foresight.runs.evaluations import read_evaluations
 from foresight.runs.folder import digest_of, read_run
 from foresight.runs.metrics import checked_records
 from foresight.runs.portable import read_portable
+from foresight.runs.solutions import SolutionFile
 from foresight.runs.weights import load_weights
 from foresight.storage.arrays import array_digest, decode_arrays, parse_json
 from foresight.storage.headers import read_arrays
+from tests.levels.drawings import SMALL, levels
 
 FOLDER = Path(tempfile.mkdtemp(prefix="foresight-readers-", dir="/dev/shm" if Path("/dev/shm").is_dir() else None))
 
@@ -138,6 +140,10 @@ def read_solutions(content: bytes) -> None:
     parse_solutions(content.decode("latin1"))
 
 
+def read_searched(content: bytes) -> None:
+    SolutionFile(written("found.jsonl", content), {"method": "bfs"}, levels(SMALL, SMALL))
+
+
 def read_record(content: bytes) -> None:
     for run in read_study(written("study.json", content)):
         curves_of(run.records, "solved", "file")
@@ -168,6 +174,7 @@ READERS: dict[str, Callable[[bytes], None]] = {
     "packed": read_packed,
     "sealed-packed": read_sealed_packed,
     "solutions": read_solutions,
+    "searched": read_searched,
     "record": read_record,
     "evaluations": read_evaluated,
     "card": read_card,

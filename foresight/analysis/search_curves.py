@@ -11,6 +11,7 @@ import numpy as np
 
 from foresight.analysis.figures import plot_solved
 from foresight.errors import ForesightError
+from foresight.runs.solutions import HEADING
 from foresight.storage.files import reading
 
 NEEDED = ("outcome", "expansions", "moves", "pushes")
@@ -27,6 +28,7 @@ def read_rows(path: Path) -> list[dict]:
     """The rows of one file."""
     try:
         rows = [json.loads(line) for line in reading(path).splitlines()]
+        rows = rows[1:] if rows and HEADING in rows[0] else rows
         if all({*NEEDED, *QUANTITIES} <= set(row) for row in rows) and rows:
             return rows
     except (ValueError, TypeError):

@@ -3,6 +3,7 @@
 import json
 import time
 from collections import Counter
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -16,9 +17,10 @@ from foresight.app.progress import counting_bar
 from foresight.errors import ForesightError
 from foresight.levels import open_set
 from foresight.levels.text import count_of
+from foresight.runs.solutions import Row, SolutionFile, about
 from foresight.search.result import Solution
 from foresight.search.solve import MOST_WEIGHT, SolveSettings, solve_cells
-from foresight.storage.files import check_writable, write_whole
+from foresight.storage.files import check_writable
 
 if TYPE_CHECKING:
     from foresight.levels import LevelSet
@@ -72,6 +74,8 @@ class Solve:
     """lts: share of the uniform policy"""
     value_weight: float = 0.0
     """lts: how much a value below the first board's raises a cost; 0 is Levin's order"""
+    restart_after: int | None = None
+    """lts: begin again, turned or mirrored, after so many expansions, and after all 8 symmetries with 8 times more"""
     no_cuts: Flag = False
     """lts: look again at states seen before"""
     dead_squares: Literal["on", "off"] | None = None
@@ -91,10 +95,10 @@ class Solve:
     json: Flag = False
     """print one JSON document: a list with one entry a level"""
     out: Path | None = None
-    """write the entries to this .jsonl file too"""
+    """write the entries to this .jsonl file too, as they come; with those of the same search there, it resumes"""
 
     def __post_init__(self) -> None:
-        for name in ("budget", "limit", "max_steps", "repeats", "batch", "width"):
+        for name in ("budget", "limit", "max_steps", "repeats", "batch", "width", "restart_after"):
             check_count(name, getattr(self, name))
         for name in ("level", "seed", "think"):
             check_count(name, getattr(self, name), least=0)
@@ -128,6 +132,7 @@ class Solve:
             value_weight=self.value_weight,
             cuts=not self.no_cuts,
             dead_squares=None if self.dead_squares is None else self.dead_squares == "on",
+            restart_after=self.restart_after,
             sample=self.sample,
             max_steps=self.max_steps,
             seed=self.seed,
@@ -150,20 +155,17 @@ def main(arguments: list[str]) -> None:
         check_writable(options.out)
     levels = open_set(options.levels)
     numbers, agent = options.chosen(levels), agent_for(options, levels)
-    begun = time.perf_counter()
-    ended = {}
-    found = solve_chosen(levels.cells(numbers), options.settings, agent, ended)
-    seconds = time.perf_counter() - begun
-    rows = [
-        solution.as_json() | {"level": int(number), "ended": round(ended[place] - begun, 3)}
-        for place, (number, solution) in enumerate(zip(numbers, found, strict=True))
-    ]
-    if options.json:
-        print(json.dumps(rows, indent=1), flush=True)
-    else:
-        print("\n".join(report(rows, options.settings.method, seconds)), flush=True)
-    if options.out:  # last: should it fail, the results are there
-        write_whole(options.out, "".join(json.dumps(row) + "\n" for row in rows).encode())
+    kept = SolutionFile(options.out, about(levels, options.settings, agent), levels) if options.out else nullcontext()
+    with kept as file:
+        begun = time.perf_counter()
+        rows = solve_chosen(levels, numbers.tolist(), options.settings, agent, file)
+        seconds = time.perf_counter() - begun
+        if options.json:
+            print(json.dumps(rows, indent=1), flush=True)
+        else:
+            print("\n".join(report(rows, options.settings.method, seconds)), flush=True)
+        if file:  # last: should it fail, the results are there
+            file.finish()
 
 
 def agent_for(options: Solve, levels: "LevelSet") -> "Agent | None":
@@ -176,16 +178,24 @@ def agent_for(options: Solve, levels: "LevelSet") -> "Agent | None":
 
 
 def solve_chosen(
-    cells: np.ndarray, settings: SolveSettings, agent: "Agent | None", ended: dict[int, float]
-) -> list[Solution]:
-    """Solve with a bar that moves along, and note in `ended` when each level was done."""
-    with counting_bar(f"levels, {settings.method}", len(cells)) as show:
+    levels: "LevelSet", numbers: list[int], settings: SolveSettings, agent: "Agent | None", file: SolutionFile | None
+) -> list[Row]:
+    """The rows of levels by their numbers: those in the file already, and the others solved, with a bar."""
+    rows = {number: file.rows[number] for number in numbers if number in file.done} if file else {}
+    left = [number for number in numbers if number not in rows]
+    begun, earlier = time.perf_counter(), file.seconds if file else 0.0
+    with counting_bar(f"levels, {settings.method}", len(numbers)) as show:
+        show(len(rows))
 
-        def count(solution: Solution) -> None:
-            ended[solution.level] = time.perf_counter()
-            show(len(ended))
+        def note(solution: Solution) -> None:
+            number, ended = left[solution.level], round(earlier + time.perf_counter() - begun, 3)
+            rows[number] = solution.as_json() | {"level": number, "ended": ended}
+            if file:
+                file.add(rows[number])
+            show(len(rows))
 
-        return solve_cells(cells, settings, agent, count)
+        solve_cells(levels.cells(np.array(left, int)), settings, agent, note)
+    return [rows[number] for number in numbers]
 
 
 HEADING = f"{'level':>6} {'outcome':<9} {'moves':>5} {'pushes':>6} {'expanded':>9} {'calls':>8} {'s':>8}  solution"

@@ -1,14 +1,14 @@
 """Solve Sokoban levels by any of the methods; every solution is replayed by the plain rules before it is reported."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Literal, Protocol, get_args
 
 import numpy as np
 
 from foresight.errors import ForesightError
 from foresight.levels import LevelSet
-from foresight.levels.cells import WALL, LevelError, check_cells
+from foresight.levels.cells import LevelError, check_cells
 from foresight.levels.text import parse
 from foresight.search.breadth_first import breadth_first
 from foresight.search.result import Limits, Result, Solution, checked
@@ -40,6 +40,7 @@ class SolveSettings:
     value_weight: float = 0.0  # lts: how much a low value raises a cost; 0 is Levin's order
     cuts: bool = True  # lts: skip states expanded before with at least the same probability
     dead_squares: bool | None = None  # never push a box where it is lost; None: yes for bfs, no for lts
+    restart_after: int | None = None  # lts: begin again, turned or mirrored, after so many expansions; None: never
     sample: bool = False  # policy: draw actions, attempt after attempt, instead of one greedy attempt
     max_steps: int = 120  # policy: actions of one attempt
     seed: int = 0  # policy: of the draws
@@ -54,12 +55,10 @@ class SolveSettings:
                 allowed = names
             if allowed and isinstance(allowed[0], str) and value not in allowed:
                 raise ForesightError(f"{field.name} '{value}': expected {' or '.join(allowed)}")
-        for name, least in (("budget", 1), ("repeats", 1), ("think", 0), ("max_steps", 1), ("seed", 0), ("batch", 1)):
-            value = getattr(self, name)
+        for name in ("budget", "repeats", "think", "max_steps", "seed", "batch", "width", "restart_after"):
+            value, least = getattr(self, name), 0 if name in ("think", "seed") else 1
             if value is not None and value < least:
                 raise ForesightError(f"{name} is {value}: expected at least {least}")
-        if self.width is not None and self.width < 1:
-            raise ForesightError(f"width is {self.width}: expected at least 1")
         for name in ("time_limit", "total_time"):
             value = getattr(self, name)
             if value is not None and not value > 0:
@@ -123,51 +122,7 @@ def solve_cells(
     elif agent is None:
         raise ForesightError(f"the method '{settings.method}' needs an agent, whose network it asks; bfs needs none")
     else:
+        from foresight.search.neural import with_network  # imports jax, which breadth-first search does without
+
         with_network(cells, settings, agent, limits, note)
     return [found[level] for level in range(len(cells))]
-
-
-def with_network(
-    cells: np.ndarray, settings: SolveSettings, agent: Player, limits: Limits, note: Callable[[Result], None]
-) -> None:
-    """Solve by tree search or by playing; what these need is imported here, since breadth-first search needs none."""
-    from foresight.envs.sokoban.rules import Sokoban
-    from foresight.search.levin import LevinSettings, default_batch, levin
-    from foresight.search.levin_device import DeviceSearch, default_trees
-    from foresight.search.play import PlaySettings, play
-    from foresight.search.priors import CarriedPrior, ResetPrior, most_slots
-    from foresight.search.tree import TreeSettings
-
-    if not isinstance(agent.env, Sokoban):
-        raise ForesightError(f"the agent plays {agent.env.name}, expected one that plays sokoban")
-    env = replace(agent.env, levels=agent.env.levels[:1])  # only its painting is used
-    boards = enlarge(cells, env.height, env.width)
-    tree = TreeSettings(settings.mixing, settings.cuts, value_weight=settings.value_weight, think=settings.think)
-    if settings.method == "lts" and (settings.trees or default_trees()) == "device":
-        search = DeviceSearch(
-            boards, agent.net, env, tree, limits, carried=settings.memory == "carried", repeats=settings.repeats,
-            dead_squares=bool(settings.dead_squares), batch=settings.batch,
-        )  # fmt: skip
-        search.run(note)
-        return
-    if settings.memory == "reset":
-        prior = ResetPrior(agent.net, env, settings.repeats)
-    else:
-        needed = 0 if settings.method == "policy" else len(cells) * (settings.budget or tree.budget)
-        at_least = 4 * (settings.batch or default_batch())
-        prior = CarriedPrior(agent.net, env, max(at_least, min(needed, most_slots(agent.net))))
-    if settings.method == "policy":
-        played = PlaySettings(settings.sample, settings.max_steps, settings.seed, settings.batch)
-        play(boards, prior, played, limits, note)
-        return
-    search = LevinSettings(tree, bool(settings.dead_squares), settings.batch, settings.width)
-    levin(boards, prior, search, limits, note)
-
-
-def enlarge(cells: np.ndarray, height: int, width: int) -> np.ndarray:
-    """Boards [N, H, W] on the larger boards that an agent plays, walls added below and to the right."""
-    more = height - cells.shape[1], width - cells.shape[2]
-    if min(more) < 0:
-        size = f"{cells.shape[1]}x{cells.shape[2]}"
-        raise ForesightError(f"the levels are {size}, and the agent plays boards of {height}x{width}")
-    return np.pad(cells, ((0, 0), (0, more[0]), (0, more[1])), constant_values=WALL)

@@ -74,7 +74,9 @@ def test_one_level_or_the_first_ones_can_be_chosen(model, capsys):
 
 def test_rows_are_written_as_lines_of_json(model, capsys, tmp_path):
     rows = report(capsys, model[1], "--out", str(tmp_path / "solved.jsonl"))
-    assert [json.loads(line) for line in (tmp_path / "solved.jsonl").read_text().splitlines()] == rows
+    heading, *lines = map(json.loads, (tmp_path / "solved.jsonl").read_text().splitlines())
+    assert lines == rows
+    assert heading["search"]["method"] == "bfs"
 
 
 def test_a_summary_is_printed_for_people(model, capsys):

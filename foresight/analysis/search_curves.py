@@ -29,7 +29,7 @@ def read_rows(path: Path) -> list[dict]:
         rows = [json.loads(line) for line in reading(path).splitlines()]
         if all({*NEEDED, *QUANTITIES} <= set(row) for row in rows) and rows:
             return rows
-    except (ValueError, TypeError):
+    except (ValueError, RecursionError, TypeError):
         pass
     raise ForesightError(f"{path}: expected rows that `foresight solve` wrote")
 

@@ -162,7 +162,7 @@ def prepare() -> None:
     from foresight.app.accelerator import idle_gpu_warning, silence_jax
     from foresight.storage.cache import keep_compiled_programs
 
-    keep_compiled_programs()
+    keep_compiled_programs(say=lambda sentence: print(f"foresight: {sentence}", file=sys.stderr))
     warning = idle_gpu_warning(os.environ)
     if warning:
         print(f"foresight: {warning}", file=sys.stderr)

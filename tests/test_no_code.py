@@ -20,6 +20,9 @@ MODULES = {
     "code",
     "runpy",
 }
+OURS = {"json.dumps", "gzip.decompress", "printed.getvalue"}  # texts that this process wrote itself
+OWN_FILES = {"web/library.py", "analysis/device_trace.py"}  # of the package, and of the profiler
+JOURNALS = {"runs/level_filter.py", "runs/level_rejection.py"}  # which read within `damage_named`
 BUILTINS = {"eval", "exec", "compile", "__import__", "breakpoint"}
 CALLS = {"os.system", "os.popen", "torch.load", "pandas.read_pickle", "builtins.eval", "builtins.exec"}
 
@@ -42,6 +45,24 @@ def dangers(tree: ast.AST) -> Iterator[str]:
             yield node.id
         elif isinstance(node, ast.Call):
             yield from dangers_of_call(node)
+
+
+def careless_readers(tree: ast.AST) -> Iterator[int]:
+    """Lines at which JSON from outside is read and a text nested too deep would end in a traceback."""
+    careful = [
+        part for node in ast.walk(tree) if isinstance(node, ast.Try) and catches_depth(node) for part in node.body
+    ]
+    guarded = {id(node) for part in careful for node in ast.walk(part)}
+    for node in ast.walk(tree):
+        is_reader = isinstance(node, ast.Call) and dotted(node.func) in ("json.loads", "json.load")
+        if is_reader and id(node) not in guarded and not OURS & {dotted(inner) for inner in ast.walk(node)}:
+            yield node.lineno
+
+
+def catches_depth(node: ast.Try) -> bool:
+    """Whether the error of a text that is nested too deep is caught."""
+    caught = {dotted(kind) for handler in node.handlers if handler.type for kind in ast.walk(handler.type)}
+    return bool(caught & {"RecursionError", "Exception"})
 
 
 def dangers_of_call(call: ast.Call) -> Iterator[str]:
@@ -89,3 +110,11 @@ def test_the_rule_sees_a_danger(source):
 )
 def test_the_rule_lets_the_harmless_pass(source):
     assert not list(dangers(ast.parse(source)))
+
+
+def test_json_from_outside_that_is_nested_too_deep_is_caught_wherever_it_is_read():
+    found = {
+        str(path.relative_to(PACKAGE)): list(careless_readers(ast.parse(path.read_text())))
+        for path in sorted(PACKAGE.rglob("*.py"))
+    }
+    assert {name for name, lines in found.items() if lines} == OWN_FILES | JOURNALS

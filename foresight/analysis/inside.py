@@ -33,7 +33,7 @@ class Panel(NamedTuple):
 
 def panels_of(part: str, rows: Sequence[Row]) -> list[Panel]:
     """The drawings of one part, a panel for each concept or mover."""
-    points = [point for row in rows for point in points_of(part, row)]
+    points = [point for number, row in enumerate(rows, 1) for point in checked_points(part, row, number)]
     if not points:
         raise ForesightError(f"none of {len(rows)} rows tells of {part}: nothing to draw")
     panels = []
@@ -45,6 +45,21 @@ def panels_of(part: str, rows: Sequence[Row]) -> list[Panel]:
 
 
 Point = tuple[str, str, float, float, Sequence[float], int, str]  # panel, label, x, y, interval, colour, style
+
+
+def checked_points(part: str, row: Row, number: int) -> list[Point]:
+    """What one row puts into the figure; a row that lacks something, or has it of another kind, is an error."""
+    try:
+        points = points_of(part, row)
+        for name, _, x, y, (low, high), colour, _ in points:
+            if not isinstance(name, str) or not all(
+                isinstance(value, int | float) for value in (x, y, low, high, colour)
+            ):
+                raise TypeError("expected numbers")
+    except (KeyError, TypeError, ValueError) as error:
+        what = f"it has no {error}" if isinstance(error, KeyError) else str(error)
+        raise ForesightError(f"row {number} is none that is printed of {part}: {what}") from error
+    return points
 
 
 def points_of(part: str, row: Row) -> list[Point]:

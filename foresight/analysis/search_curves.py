@@ -31,7 +31,7 @@ def read_rows(path: Path) -> list[dict]:
         rows = rows[1:] if rows and HEADING in rows[0] else rows
         if all({*NEEDED, *QUANTITIES} <= set(row) for row in rows) and rows:
             return rows
-    except (ValueError, TypeError):
+    except (ValueError, RecursionError, TypeError):
         pass
     raise ForesightError(f"{path}: expected rows that `foresight solve` wrote")
 

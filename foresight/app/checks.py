@@ -1,6 +1,7 @@
 """What words, numbers and paths given to commands can be, in one place."""
 
 import math
+import os
 import stat
 from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
@@ -15,6 +16,7 @@ from foresight.storage.files import check_writable
 LONGEST_WORD = 4096  # characters; file systems take no longer path
 LONGEST_NAME = 240  # bytes of a file's name: file systems have 255, and a name has an ending while it is written
 FILES, FOLDERS = ("gif", "figure", "picture"), ("export",)  # options that write; `out` may be either
+PICTURES = (".png", ".svg", ".pdf")
 BOUNDS = RANGES | {  # of an option by its field's name, least and most; what is not named has MOST alone
     "keep": (1, 1_000_000),
     "batch": (1, 1 << 22),
@@ -26,6 +28,7 @@ BOUNDS = RANGES | {  # of an option by its field's name, least and most; what is
     "scale": (1, 256),
     "seed": (0, MOST),
     "index": (0, MOST),
+    "strengths": (-1e6, 1e6),
 }
 
 
@@ -72,7 +75,7 @@ def check_path(path: Path) -> None:
         folder = next(parent for parent in path.absolute().parents if parent.exists())
         if not folder.is_dir():
             raise ForesightError(f"cannot read or write {path}: {folder} is not a folder") from None
-        if len(path.name.encode()) > LONGEST_NAME:
+        if len(os.fsencode(path.name)) > LONGEST_NAME:
             raise ForesightError(f"cannot read or write {path.name[:40]}...: the name is too long") from None
         return
     except (OSError, ValueError) as error:
@@ -86,6 +89,8 @@ def check_output(name: str, path: Path) -> None:
     """Reject, before any work is done, what cannot be written where an option of this name writes."""
     if name in FILES and path.is_dir():
         raise ForesightError(f"--{name} {path} is a folder; expected a file, or a name for a new one")
+    if name == "figure" and path.suffix not in PICTURES:
+        raise ForesightError(f"--{name} {path}: expected a name that ends in {', '.join(PICTURES)}")
     if name in FOLDERS and path.is_file():
         raise ForesightError(f"--{name} {path} is a file; expected a folder, or a name for a new one")
     if name in (*FILES, *FOLDERS, "out"):

@@ -13,6 +13,7 @@ from foresight.app.activity import narrated
 from foresight.app.checks import check_words
 from foresight.app.flags import with_flags
 from foresight.errors import ForesightError, is_out_of_memory, unknown
+from foresight.storage.streams import lasting_streams
 
 DEBUG = "--debug"
 HOW_TO_REPORT = "this is a bug in foresight: please report it with what the same command says with --debug"
@@ -57,19 +58,21 @@ COMPUTING = (
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit with its status: 0 done, 1 a bug of ours, 2 unusable input, 130 interrupted."""
-    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    with lasting_streams():
+        run_and_exit(list(sys.argv[1:] if arguments is None else arguments))
+
+
+def run_and_exit(arguments: list[str]) -> None:
+    """Run the command line; every error ends here."""
     look_in_current_folder()
     debug = DEBUG in arguments
     try:
         try:
             sys.exit(run([word for word in arguments if word != DEBUG]))
         finally:
-            flush_output()  # while a failure can still be reported
+            sys.stdout.flush()  # while a failure can still be reported
     except KeyboardInterrupt:
         sys.exit(130)
-    except BrokenPipeError:  # the reader of our output has gone, as with `| head`
-        drop_output()
-        sys.exit(0)
     except Exception as error:  # the one place where all others end
         if debug:
             traceback.print_exc()
@@ -87,7 +90,7 @@ def explain(error: Exception) -> tuple[str, int]:
     if isinstance(error, OSError) and error.filename is not None:
         return f"cannot use {one_line(str(error.filename))}: {error.strerror or error}", 2
     if isinstance(error, OSError) and not can_write_output():
-        drop_output()
+        sys.stdout.drop()
         return f"cannot write standard output: {error.strerror or error}", 2
     *_, where = frames = traceback.extract_tb(error.__traceback__)
     said = one_line(str(error)) or "no message"
@@ -127,12 +130,6 @@ def look_in_current_folder() -> None:
         sys.path.append(str(Path.cwd()))
 
 
-def flush_output() -> None:
-    """Write out what has been printed so far."""
-    if sys.stdout is not None:  # as it is where there is no standard output
-        sys.stdout.flush()
-
-
 def can_write_output() -> bool:
     """False where standard output takes nothing, as on a full disk."""
     try:
@@ -140,11 +137,6 @@ def can_write_output() -> bool:
     except OSError:
         return False
     return True
-
-
-def drop_output() -> None:
-    """Let whatever is still printed vanish."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def run(arguments: list[str]) -> int | None:
@@ -170,7 +162,7 @@ def prepare() -> None:
     from foresight.app.accelerator import idle_gpu_warning, silence_jax
     from foresight.storage.cache import keep_compiled_programs
 
-    keep_compiled_programs()
+    keep_compiled_programs(say=lambda sentence: print(f"foresight: {sentence}", file=sys.stderr))
     warning = idle_gpu_warning(os.environ)
     if warning:
         print(f"foresight: {warning}", file=sys.stderr)

@@ -11,10 +11,13 @@ from tyro.conf import FlagCreatePairsOff, Positional, arg
 from foresight.app.checks import check_count
 from foresight.app.parse import parse_options
 from foresight.errors import ForesightError
+from foresight.storage.files import read_at_most
 
 if TYPE_CHECKING:
     from foresight.insight.routes import RouteLevel
     from foresight.runs.agents import Agent
+
+MOST_BYTES = 64 << 20  # of rows to draw
 
 EXAMPLE = """Measure the inside of an agent, one part at a time; a line of JSON for each row.
 
@@ -104,11 +107,9 @@ def main(arguments: list[str]) -> None:
 
 def read_rows(path: Path) -> list[dict[str, Any]]:
     """Rows that were printed before, one a line."""
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-        rows = [json.loads(line) for line in lines if line.strip()]
-    except (OSError, ValueError) as error:
-        raise ForesightError(f"--rows {path} cannot be read: {error}") from error
+    from foresight.runs.metrics import parse_records
+
+    rows = list(parse_records(read_at_most(path, MOST_BYTES) + b"\n", f"--rows {path}", blank=True))
     if not all(isinstance(row, dict) for row in rows):
         raise ForesightError(f"--rows {path}: expected a JSON object on every line, as this command prints")
     return rows

@@ -54,6 +54,8 @@ class Generate:
             )
         if self.solutions is not None:
             check_writable(Path(self.solutions))
+            if Path(self.solutions).resolve() == destination.resolve():
+                raise ForesightError(f"--solutions {self.solutions} is where the levels go: give another name")
         if self.difficulty != "unfiltered":
             self.sample(boxes, destination)
             return

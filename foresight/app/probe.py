@@ -1,6 +1,7 @@
 """`foresight probe`: how well an agent's plan can be read off its state."""
 
 import json
+import re
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,11 +12,13 @@ from tyro.conf import FlagCreatePairsOff, Positional, arg
 from foresight.app.checks import check_count
 from foresight.app.parse import parse_options
 from foresight.app.progress import counting_bar
-from foresight.errors import ForesightError
+from foresight.errors import ForesightError, printable
 
 if TYPE_CHECKING:
     from foresight.insight.study import Result
     from foresight.runs.agents import Agent
+
+SIDES = range(1, 128, 2)  # of kernels: no board is larger
 
 EXAMPLE = """Fit linear probes to an agent's state and score them on levels they were not fitted to.
 
@@ -72,8 +75,10 @@ class ProbeOptions:
         for name in ("think", "seed"):
             check_count(name, getattr(self, name), least=0)
         words = self.kernels.split(",")
-        if not all(word.strip().isdecimal() and int(word) % 2 for word in words):
-            raise ForesightError(f"--kernels {self.kernels}: expected odd numbers such as 1 or 1,3")
+        if not all(re.fullmatch(r" *[0-9]{1,3} *", word) and int(word) in SIDES for word in words):
+            raise ForesightError(
+                f"--kernels {printable(self.kernels, 40)}: expected odd numbers up to {SIDES[-1]}, such as 1 or 1,3"
+            )
 
     @property
     def sides(self) -> list[int]:

@@ -39,6 +39,23 @@ examples:
   foresight solve builtin/test --method policy --agent drc33-100m --sample --json"""
 
 Flag = FlagCreatePairsOff[bool]
+OF_METHODS = {  # which of them look at an option; others would pass it over in silence
+    "agent": ("lts", "policy"),
+    "shortest": ("bfs",),
+    "memory": ("lts", "policy"),
+    "repeats": ("lts", "policy"),
+    "think": ("lts",),
+    "mixing": ("lts",),
+    "value_weight": ("lts",),
+    "no_cuts": ("lts",),
+    "dead_squares": ("bfs", "lts"),
+    "sample": ("policy",),
+    "max_steps": ("policy",),
+    "seed": ("policy",),
+    "batch": ("lts", "policy"),
+    "width": ("lts",),
+    "trees": ("lts",),
+}
 MOST_SHOWN = 20  # solutions printed for people; of more levels, a summary
 
 
@@ -115,6 +132,10 @@ class Solve:
             raise ForesightError(f"--method {self.method} needs an agent: give --agent, or take --method bfs")
         if self.out and self.out.suffix != ".jsonl":
             raise ForesightError(f"--out {self.out}: expected a name that ends in .jsonl")
+        method = self.settings.method
+        for name, methods in OF_METHODS.items():
+            if method not in methods and getattr(self, name) != getattr(Solve, name):
+                raise ForesightError(f"--{name.replace('_', '-')} is for --method {' or '.join(methods)}, not {method}")
 
     @property
     def settings(self) -> SolveSettings:

@@ -227,6 +227,11 @@ def run(
         remarks.append(
             f"--steps {settings.steps:,.0f} comes to {total_steps:,}: a run takes whole calls (--iterations-per-call)"
         )
+    remarks += [
+        f"--checkpoint-at {steps:,.0f} is beyond the run's {total_steps:,} steps: it is kept if the run is extended"
+        for steps in tracking.checkpoint_at
+        if steps > total_steps
+    ]
     quiet = options.quiet or not is_writer()
     with (
         peers.leaving_with(2),

@@ -102,6 +102,7 @@ def play_in_stretches(
     seed: int = 0,
 ) -> Iterator[list[tuple[int, Episode]]]:
     """The same, as those that ended in each stretch of time-steps: something else can be done between two of them."""
+    check_levels(agent.env, levels)
     numbers, count, assigned = np.asarray(levels, np.int32), len(levels), 0
     programs, rules = prepare(agent.net, edits, count, rules)
     fixed = (agent.env, agent.net, programs, jnp.asarray(think, jnp.int32), jax.random.key(seed))
@@ -120,6 +121,15 @@ def play_in_stretches(
             if is_over:
                 ended.append((position, episode_of(int(numbers[position]), unfinished.pop(position), rules.keep)))
         yield ended
+
+
+def check_levels(env: Env, levels: Sequence[int] | np.ndarray) -> None:
+    """Reject numbers of levels that are not there, which compiled code would take for the last one, and none at all."""
+    there = env.level_count
+    if not len(levels):
+        raise ForesightError(f"no level to play{'' if there is None else f': there are {there}'}")
+    if there is not None and not 0 <= np.min(levels) <= np.max(levels) < there:
+        raise ForesightError(f"levels {np.min(levels)} to {np.max(levels)} are asked for, and there are {there}")
 
 
 def fill_slots(agent: Agent, numbers: np.ndarray, slots: Slots, assigned: int) -> tuple[Slots, int]:

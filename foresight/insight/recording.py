@@ -63,7 +63,7 @@ def read_recording(folder: Path) -> list[Episode]:
         return cut(maps, manifest["episodes"])
     except OSError as error:
         raise cannot("read", folder, error) from error
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, RecursionError, KeyError, TypeError) as error:
         raise ForesightError(f"{folder} is not a recording of foresight, or is damaged: {error}") from error
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from foresight.errors import ForesightError
 from foresight.evaluation.summary import percent_interval
 from foresight.insight.channels import Channel, ablation, groups, label_channels
 from foresight.insight.interventions import CONCEPT_OF, outcome_of, play_routes, route_edits
@@ -85,6 +86,10 @@ def route_levels(count: int, turns: int, skip: int = 0) -> dict[str, list[RouteL
 
 def of_layers(probes: Sequence[Probe], layers: Sequence[int]) -> list[Probe]:
     """The probes of some layers, numbered from 1; all where none is named."""
+    there = sorted({probe.layer + 1 for probe in probes})
+    for layer in layers:
+        if layer not in there:
+            raise ForesightError(f"`layers` {layer}: the probes are of layers {', '.join(map(str, there))}")
     return [probe for probe in probes if not layers or probe.layer + 1 in layers]
 
 

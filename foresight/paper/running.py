@@ -176,6 +176,6 @@ def stored_dtype(config: RunConfig, folder: Path) -> RunConfig:
     """The settings with the numbers that a run computes in since it was begun, perhaps on another device."""
     try:
         dtype = json.loads((folder / "config.json").read_bytes())["config"]["net"]["dtype"]
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, RecursionError, KeyError, TypeError) as error:
         raise ForesightError(f"{folder / 'config.json'} is damaged or not from foresight") from error
     return replace(config, net=replace(config.net, dtype=dtype))

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from foresight.errors import ForesightError, unknown
+from foresight.errors import ForesightError, printable, unknown
 from foresight.runs.cards import (
     CARD,
     LARGEST_CARD,
@@ -115,12 +115,19 @@ def read_manifest(path: Path = MANIFEST) -> dict[str, Remote]:
     values = json_of(read_at_most(path, LARGEST_CARD), path)
     try:
         remotes = [
-            Remote(each["name"], each["url"], each["sha256"], int(each["size"]), each.get("card"))
+            Remote(*map(as_text, (each["name"], each["url"], each["sha256"])), int(each["size"]), each.get("card"))
             for each in values["agents"]
         ]
-    except (TypeError, KeyError, ValueError) as error:
+    except (AttributeError, TypeError, KeyError, ValueError) as error:
         raise ForesightError(f"{path} is not a list of agents: {error}") from error
     return {remote.name: remote for remote in remotes}
+
+
+def as_text(value: Any) -> str:
+    """A value that has to be a text."""
+    if not isinstance(value, str):
+        raise TypeError(f"expected a text, not {printable(repr(value), 40)}")
+    return value
 
 
 def fetch_agent(name: str, manifest: Path = MANIFEST, progress: Callable[[int], None] = lambda done: None) -> Path:

@@ -153,5 +153,5 @@ def damage_named(path: Path) -> Iterator[None]:
     """Say which journal it is that cannot be read."""
     try:
         yield
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, RecursionError, KeyError, TypeError) as error:
         raise ForesightError(f"{path} is damaged: remove it to start again") from error

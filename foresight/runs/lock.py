@@ -100,5 +100,5 @@ def format_owner(line: str) -> str:
     try:
         owner = json.loads(line)
         return f"process {owner['pid']} on {owner['host']} since {owner['since']}"
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, RecursionError, KeyError, TypeError):
         return "another process"

@@ -31,9 +31,14 @@ def format_records(records: list[Record]) -> bytes:
     return "".join(json.dumps(record, allow_nan=False) + "\n" for record in records).encode()
 
 
-def parse_records(content: bytes, source: Any) -> Iterator[Record]:
-    """The records of a metrics file; a last line without its end is still being written and not counted."""
+def parse_records(content: bytes, source: Any, blank: bool = False) -> Iterator[Record]:
+    """The records of a metrics file; a last line without its end is still being written and not counted.
+
+    Lines may be `blank` in files that people have had in their hands.
+    """
     for number, line in enumerate(content.split(b"\n")[:-1], start=1):
+        if blank and not line.strip():
+            continue
         try:
             yield json.loads(line, parse_constant=not_json)
         except (ValueError, RecursionError) as error:

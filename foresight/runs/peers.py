@@ -13,9 +13,10 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from foresight.errors import ForesightError
+from foresight.storage.streams import Lasting
 
 HEARTBEAT = 20  # seconds without a sign of life after which a process is given up
 LOST = 3  # the status to exit with when another process was lost
@@ -44,7 +45,7 @@ class Peers:
         self.terminal = os.dup(2)
         sys.stderr.flush()
         terminal = io.BufferedWriter(io.FileIO(self.terminal, "w", closefd=False))
-        sys.stderr = io.TextIOWrapper(terminal, errors="backslashreplace", line_buffering=True)
+        sys.stderr = Lasting(io.TextIOWrapper(terminal, errors="backslashreplace", line_buffering=True), OSError)
         inbox, outbox = os.pipe()
         os.dup2(outbox, 2)
         os.close(outbox)
@@ -59,14 +60,19 @@ class Peers:
             for line in lines:
                 if any(words in line for words in GIVING_UP):
                     self.lose()
-                os.write(self.terminal, line + b"\n")
+                self.tell(line + b"\n")
+
+    def tell(self, text: bytes) -> None:
+        """Write to where messages go, if anybody takes them there."""
+        with suppress(OSError):
+            os.write(self.terminal, text)
 
     def lose(self) -> None:
         """End this process: with its own status if it is done, else with a line about the one that was lost."""
         with self.leaving:
             if self.status is None:
                 text = f"foresight: another process of this run was lost; {self.how_to_resume}"
-                os.write(self.terminal, f"\n{text}\n".encode())
+                self.tell(f"\n{text}\n".encode())
             os._exit(LOST if self.status is None else self.status)
 
     @contextmanager

@@ -74,6 +74,11 @@ def plan_phases(texts: tuple[str, ...], learn: LearnSettings, steps: float, per_
         phases.append(Phase(begin, begin + calls * per_call, steps_before, settings, levels))
         begin, steps_before = phases[-1].end, phases[-1].steps_at(phases[-1].end)
         gradient_steps = settings.gradient_steps_at(begin)
+    if learn.average_steps > steps_before:
+        raise ForesightError(
+            f"`average_steps` {learn.average_steps:,.0f} is more than the run's {steps_before:,}: "
+            "the average would be of the weights that it begins with"
+        )
     return tuple(with_length(phases, steps_before))
 
 

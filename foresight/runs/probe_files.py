@@ -13,6 +13,10 @@ from foresight.storage.headers import read_arrays
 PROBES = SHIPPED / "probes"  # those of the shipped agents, by the agent's name
 
 
+class NoProbes(ForesightError):
+    """None come with an agent, which is no fault of a file."""
+
+
 def write_probes(path: Path, probes: list[Probe], about: dict[str, Any]) -> None:
     """Write probes to one file, with plain values that say where they come from."""
     arrays, described = to_arrays(probes)
@@ -31,5 +35,5 @@ def probes_for(source: Path, chosen: Path | None = None) -> list[Probe]:
         return read_probes(chosen)
     path = PROBES / f"{source.stem}{SUFFIX}"
     if source.parent != SHIPPED or not path.exists():
-        raise ForesightError(f"no probes come with {source}: fit and write some with `foresight probe`")
+        raise NoProbes(f"no probes come with {source}: fit and write some with `foresight probe`")
     return read_probes(path)

@@ -67,5 +67,7 @@ class Interrupts:
     def leave(self, number: int) -> None:
         """End the process now, but not in the middle of a write."""
         with self.writing:
-            print(f"\nforesight: {self.sentence}", file=sys.stderr, flush=True)
-            os._exit(128 + number)
+            try:
+                print(f"\nforesight: {self.sentence}", file=sys.stderr, flush=True)
+            finally:  # whether or not somebody hears it
+                os._exit(128 + number)

@@ -6,6 +6,7 @@ import platform
 import shlex
 import subprocess
 import sys
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,19 +15,17 @@ import jax
 
 from foresight import __version__
 from foresight.runs.metrics import parse_records
-from foresight.storage.files import cannot, reading
+from foresight.storage.files import Journal, reading
 
 FILE = "starts.jsonl"
 
 
 def record_start(folder: Path) -> None:
-    """Add a line about this process."""
+    """Add a line about this process, or nothing; what a full disk has left of another one goes."""
     path = folder / FILE
-    try:
-        with path.open("a") as file:
-            file.write(json.dumps(about_this_process()) + "\n")
-    except OSError as error:
-        raise cannot("write", path, error) from error
+    whole = reading(path).rfind(b"\n") + 1 if path.exists() else 0
+    with closing(Journal(path, whole)) as journal:
+        journal.append(json.dumps(about_this_process()).encode() + b"\n")
 
 
 def about_this_process() -> dict[str, Any]:

@@ -1,8 +1,10 @@
 """The one cache folder: downloaded levels, fetched agents and compiled programs, each in a folder of its own."""
 
 import os
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Callable, Mapping, MutableMapping
 from pathlib import Path
+
+from foresight.errors import ForesightError
 
 LARGEST_PROGRAMS = 2 << 30  # bytes of compiled programs that are kept
 SWITCH = "FORESIGHT_COMPILATION_CACHE"  # `off`: compiled programs are not kept
@@ -13,11 +15,23 @@ def cache_folder(kind: str, environment: Mapping[str, str] = os.environ) -> Path
     chosen = environment.get("FORESIGHT_CACHE")
     if chosen:
         return Path(chosen) / kind
-    return Path(environment.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "foresight" / kind
+    return Path(environment.get("XDG_CACHE_HOME") or home() / ".cache") / "foresight" / kind
 
 
-def keep_compiled_programs(environment: MutableMapping[str, str] = os.environ) -> Path | None:
-    """Have jax, before it is imported, keep what it compiles; the folder, or None where that is not wanted.
+def home() -> Path:
+    """The user's folder, which there is none of where the user is but a number, as in some containers."""
+    try:
+        return Path.home()
+    except RuntimeError:
+        raise ForesightError(
+            "this user has no home folder: name a folder for what is kept in FORESIGHT_CACHE"
+        ) from None
+
+
+def keep_compiled_programs(
+    environment: MutableMapping[str, str] = os.environ, say: Callable[[str], None] = lambda sentence: None
+) -> Path | None:
+    """Have jax, before it is imported, keep what it compiles; the folder, or None where it does not.
 
     A folder that the user has chosen for jax stays: then this does nothing.
     """
@@ -25,11 +39,26 @@ def keep_compiled_programs(environment: MutableMapping[str, str] = os.environ) -
         return None
     if "JAX_COMPILATION_CACHE_DIR" in environment:
         return None
-    folder = cache_folder("xla", environment)
+    try:
+        folder = cache_folder("xla", environment)
+    except ForesightError as error:
+        say(f"compiled programs are not kept: {error}")
+        return None
+    if not can_keep(folder):
+        say(
+            f"compiled programs are not kept: nothing can be written in {folder} (FORESIGHT_CACHE names another folder)"
+        )
+        return None
     environment["JAX_COMPILATION_CACHE_DIR"] = str(folder)
     environment.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.5")
     prune(folder, LARGEST_PROGRAMS)
     return folder
+
+
+def can_keep(folder: Path) -> bool:
+    """Whether files can be kept in a folder, be it there or still to be made."""
+    there = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+    return there.is_dir() and os.access(there, os.W_OK | os.X_OK)
 
 
 def prune(folder: Path, limit: int) -> None:

@@ -68,7 +68,7 @@ class Guard:
         if headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
             return 403, "requests from other pages are not answered"
         length = headers.get("content-length", "0")
-        if not length.isdigit() or len(length) > 12 or int(length) > LARGEST_BODY:
+        if not length.isdecimal() or len(length) > 12 or int(length) > LARGEST_BODY:
             return 413, f"the body is too large: expected at most {LARGEST_BODY} bytes"
         return None
 

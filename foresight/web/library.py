@@ -17,7 +17,7 @@ from foresight.insight.records import Keep
 from foresight.levels import LevelError, LevelSet
 from foresight.levels.naming import named_sets, open_set
 from foresight.runs.agents import Agent, load_agents
-from foresight.runs.probe_files import probes_for
+from foresight.runs.probe_files import NoProbes, probes_for
 from foresight.web.offers import Offer, first_name, offers_of
 from foresight.web.opening import FOLDER
 from foresight.web.problems import Problem
@@ -159,8 +159,10 @@ def load_mind(name: str, path: str) -> Mind:
         raise Problem(422, str(error)) from error
     try:
         return Mind(name, agent, tuple(probes_for(agent.source)))
-    except ForesightError:
+    except NoProbes:
         return Mind(name, agent)
+    except ForesightError as error:
+        raise Problem(422, str(error)) from error
 
 
 def load_somehow(path: str) -> Agent:

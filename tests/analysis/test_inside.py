@@ -52,3 +52,10 @@ def test_training_and_layers_show_the_observation_beside_the_state(tmp_path):
 def test_rows_of_another_part_are_rejected():
     with pytest.raises(ForesightError, match="none of 1 rows tells of routes"):
         panels_of("routes", [scored(concept="C_A", layer=1, kernel=1, tick=1)])
+
+
+@pytest.mark.parametrize("wrong", [{"macro_f1": "x"}, {"ci95": [0.1]}, {"ci95": 1}, {"layer": "1"}, {"concept": []}])
+def test_rows_of_other_kinds_are_rejected_by_their_number(wrong):
+    rows = [scored(concept="C_A", layer=1, kernel=1, tick=1), scored(concept="C_A", layer=1, kernel=1, tick=2) | wrong]
+    with pytest.raises(ForesightError, match="row 2 is none that is printed of ticks"):
+        panels_of("ticks", rows)

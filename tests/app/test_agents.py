@@ -184,3 +184,10 @@ def test_a_manifest_that_is_none_is_rejected(text, tmp_path):
     (tmp_path / "m.json").write_text(text)
     with pytest.raises(ForesightError, match=r"m\.json is not"):
         read_manifest(tmp_path / "m.json")
+
+
+@pytest.mark.parametrize("wrong", [{"name": ["far"]}, {"url": 5}, {"sha256": None}, {"size": "x"}])
+def test_a_list_of_agents_with_entries_of_other_kinds_is_rejected(wrong, tmp_path):
+    manifest = write_manifest(tmp_path, "http://127.0.0.1:9/x", b"", **wrong)
+    with pytest.raises(ForesightError, match="is not a list of agents"):
+        read_manifest(manifest)

@@ -200,6 +200,12 @@ def test_numbers_that_are_too_large_are_rejected_before_anything_is_written(argu
     assert sorted(here.iterdir()) == before
 
 
+def test_levels_and_solutions_do_not_go_into_one_file(error, here):
+    before = sorted(here.iterdir())
+    assert "is where the levels go" in error("generate", "new.levels", "--count", 1, "--solutions", "./new.levels")
+    assert sorted(here.iterdir()) == before
+
+
 INTEGERS = [["generate", "x.levels", "--count"], ["show", "small.txt"], ["subset", "small.txt", "x.levels", "--count"]]
 
 

@@ -85,6 +85,8 @@ def test_probe_reports_every_layer_concept_and_kernel_and_watch_draws_the_plan(a
     ("words", "message"),
     [
         (["--kernels", "2"], "--kernels 2: expected odd numbers"),
+        (["--kernels", "129"], "expected odd numbers up to 127"),
+        (["--kernels", "99999999999"], "expected odd numbers up to 127"),
         (["--train", "0"], "train"),
         (["--together", "--out", "p.safetensors"], "probes of all layers at once have no layer"),
         (["--test", "2"], "4 levels are asked for (--train, --test), and there are 3"),
@@ -128,9 +130,41 @@ def test_insight_reads_the_plan_of_a_series_of_agents(agent, tmp_path, capsys):
     [
         (["pacing", "--figure", "p.png"], "there is none of pacing; there are of: ticks, routes, training"),
         (["ticks", "--rows", "r.jsonl"], "--rows are to be drawn: name a picture too (--figure)"),
-        (["ticks", "--rows", "none.jsonl", "--figure", "p.png"], "--rows none.jsonl cannot be read"),
+        (["ticks", "--rows", "none.jsonl", "--figure", "p.png"], "cannot read none.jsonl: No such file"),
+        (["routes", "--strengths", "1", "inf"], "--strengths must be at most 1e+06, not inf"),
     ],
 )
 def test_what_cannot_be_drawn_is_rejected_with_its_option(agent, words, message, capsys):
     assert status_of(["insight", agent[0], *words]) == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (100_000 * "[", ":1: not a line of JSON"),
+        ('{"tick": NaN}', ":1: not a line of JSON"),
+        ("[1]", "expected a JSON object on every line"),
+        ('{"tick": 1}', "row 1 is none that is printed of ticks: it has no 'layer'"),
+    ],
+)
+def test_rows_that_were_never_printed_are_rejected(line, message, tmp_path, capsys):
+    kept, figure = tmp_path / "rows.jsonl", tmp_path / "ticks.svg"
+    kept.write_text(f"{line}\n")
+    assert status_of(["insight", "x", "ticks", "--rows", str(kept), "--figure", str(figure)]) == 2
+    assert message in capsys.readouterr().err
+    assert not figure.exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("pacing --skip 4 --limit 2", "no level to play: there are"),
+        ("training --skip 4 --limit 2", "are asked for, and there are"),
+    ],
+)
+def test_levels_that_are_not_there_are_not_played(words, message, agent, capsys):
+    part, *more = words.split()
+    model = str(Path(agent[0]).parent) if part == "training" else agent[0]
+    assert status_of(["insight", model, part, "--levels", agent[1], *more, "--max-steps", "3"]) == 2
     assert message in capsys.readouterr().err

@@ -53,8 +53,8 @@ def test_without_an_agent_no_network_is_loaded(text):
 
 @pytest.mark.parametrize("words", [["--method", "bfs"], [], ["--method", "policy", "--sample"], ["--memory", "reset"]])
 def test_rows_have_what_was_promised_and_solutions_replay(model, capsys, words):
-    agent = ["--agent", model[0]] if "bfs" not in words else []
-    rows = report(capsys, model[1], *agent, *words, "--budget", "200", "--batch", "4")
+    agent = ["--agent", model[0], "--batch", "4"] if "bfs" not in words else []
+    rows = report(capsys, model[1], *agent, *words, "--budget", "200")
     assert [list(row) for row in rows] == [[*FIELDS, *(["note"] if "note" in row else []), "ended"] for row in rows]
     assert [row["level"] for row in rows] == [0, 1, 2, 3]
     assert [row["outcome"] for row in rows if row["level"] != 2] == ["solved"] * 3
@@ -113,6 +113,10 @@ def test_levels_smaller_than_the_agents_boards_are_filled_up(model, capsys, tmp_
         (["--out", "solved.txt"], "expected a name that ends in .jsonl"),
         (["--out", "/proc/solved.jsonl"], "cannot write /proc/solved.jsonl"),
         (["--agent", "nobody"], "there is no 'nobody'"),
+        (["--method", "bfs", "--agent", "nobody"], "--agent is for --method lts or policy, not bfs"),
+        (["--value-weight", "24"], "--value-weight is for --method lts, not bfs"),
+        (["--sample"], "--sample is for --method policy, not bfs"),
+        (["--agent", "nobody", "--shortest", "moves"], "--shortest is for --method bfs, not lts"),
     ],
 )
 def test_what_cannot_be_asked_is_rejected_by_name(model, capsys, words, message):

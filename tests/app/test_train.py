@@ -139,10 +139,18 @@ def test_it_is_said_when_whole_chunks_take_many_more_steps_and_when_a_cpu_is_to_
     tmp_path, monkeypatch, capsys
 ):
     use_linear_networks(monkeypatch)
-    assert status_of(arguments(write_levels(tmp_path), tmp_path / "a", "--steps", "13", "--dtype", "bfloat16")) == 0
+    assert (
+        status_of(
+            arguments(
+                write_levels(tmp_path), tmp_path / "a", *"--steps 13 --dtype bfloat16 --checkpoint-at 1e6".split()
+            )
+        )
+        == 0
+    )
     output = capsys.readouterr().err
     assert "--steps 13 comes to 24: a run takes whole calls (--iterations-per-call)" in output
     assert "bfloat16 is slow on a CPU" in output
+    assert "--checkpoint-at 1,000,000 is beyond the run's 24 steps" in output
     assert status_of(arguments(write_levels(tmp_path), tmp_path / "b", "--steps", "23", "--dtype", "float32")) == 0
     output = capsys.readouterr().err
     assert "comes to" not in output

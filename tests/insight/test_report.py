@@ -3,6 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from foresight.errors import ForesightError
 from foresight.insight import report
 from foresight.insight.probes import FitSettings, Probe
 from foresight.insight.records import Keep
@@ -129,3 +130,11 @@ def test_channels_are_named_and_what_is_solved_without_them_is_counted(monkeypat
     assert summary == [("none", "none", 0, 6), ("all named", "mean", 2, 0), ("all named", "zero", 2, 0)]
     assert rows[2]["percent"] == 100
     assert rows[-1]["wiped_out"] == "all others"
+
+
+def test_probes_of_layers_that_are_not_there_are_an_error_and_not_nothing():
+    probes = [Probe(np.zeros((1, 1, 4, 1, 1, 5)), "C_A", "c", layer) for layer in (0, 1)]
+    assert report.of_layers(probes, [2]) == probes[1:]
+    for layer in (0, 3, -1):
+        with pytest.raises(ForesightError, match=f"`layers` {layer}: the probes are of layers 1, 2"):
+            report.of_layers(probes, [1, layer])

@@ -2,6 +2,7 @@
 
 import itertools
 import random
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -26,6 +27,7 @@ STRANGE = [
     b"2",
     b"|",
 ]
+OF_EACH = 5  # changed files of each good one
 SYMBOLS = [b"#", b" ", b".", b"$", b"*", b"@", b"+"]
 
 
@@ -90,9 +92,13 @@ def mutate(data: bytes, rng: random.Random) -> bytes:
     return b"\n".join(lines)
 
 
-def mutated_file(rng: random.Random) -> bytes:
-    """A good file with none to three changes."""
-    data = good_file(rng)
-    for _ in range(rng.choice([0, 1, 1, 1, 2, 3])):
-        data = mutate(data, rng)
-    return data
+def mutated_files(rng: random.Random) -> Iterator[bytes]:
+    """Files without end: of each good one some that one to three changes have made another."""
+    while True:
+        good = good_file(rng)
+        for _ in range(OF_EACH):
+            data = good
+            for _ in range(rng.choice([1, 1, 1, 2, 3])):
+                data = mutate(data, rng)
+            if data != good:
+                yield data

@@ -1,4 +1,5 @@
 import http.server
+import os
 import threading
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from foresight.levels import LevelError, open_set, read_set
 from foresight.levels.acquire.fetch import BOXOBAN, Published, fetch
 from foresight.levels.acquire.sources import read_source
 from foresight.levels.boxoban import format_boxoban
+from foresight.storage.files import disk
 from tests.levels.drawings import random_cells
 from tests.levels.test_sources import as_zip
 
@@ -216,6 +218,11 @@ def test_a_folder_that_cannot_be_written_is_the_disks_fault(server, expected, tm
     (tmp_path / "cache").write_text("a file in the way")
     with pytest.raises(ForesightError, match=r"cannot write .*boxoban-levels\.zip\.part"):
         fetch(server.url, expected)
+
+
+def test_a_disk_that_takes_a_part_at_a_time_gets_all_of_it(server, expected, monkeypatch):
+    monkeypatch.setattr(disk, "write", lambda descriptor, content: os.write(descriptor, content[:1000]))
+    assert fetch(server.url, expected).keys() == expected.keys()
 
 
 def test_progress_is_told_in_bytes(server, expected, archive):

@@ -5,6 +5,7 @@ import random
 import re
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
+from itertools import islice
 from multiprocessing import get_context
 
 import numpy as np
@@ -17,7 +18,7 @@ from foresight.levels.acquire.sources import Faults, levels_of_text
 from foresight.levels.boxoban import format_boxoban, parse_boxoban
 from foresight.levels.text import Board, format_board, parse
 from tests.levels.drawings import SMALL, random_cells
-from tests.levels.mutations import good_file, mutated_file
+from tests.levels.mutations import good_file, mutated_files
 from tests.levels.second_parser import second_parse
 
 ERROR = re.compile(r"file:[1-9][0-9]*:[1-9][0-9]*: [^\n]+, expected [^\n]+")
@@ -53,15 +54,15 @@ def check_packed(data: bytes, expected: list[tuple[str, ...]]) -> None:
 def check_many(seed: int, count: int) -> Counter:
     """Check `count` mutated files."""
     rng, seen = random.Random(seed), Counter()
-    for _ in range(count):
-        seen += check(mutated_file(rng))
+    for data in islice(mutated_files(rng), count):
+        seen.update(check(data))
     return seen
 
 
 def test_mutated_files_give_what_the_second_parser_gives():
     seen = check_many(0, 3000)
     assert min(seen["good"], seen["bad"]) > 1000  # both sides of the border are tried
-    assert seen["fast"] > 200
+    assert seen["fast"] > 10  # most changes leave no Boxoban layout
 
 
 def test_unmutated_files_are_all_good():
@@ -69,6 +70,7 @@ def test_unmutated_files_are_all_good():
     seen = sum((check(good_file(rng)) for _ in range(200)), Counter())
     assert seen["good"] > 300
     assert seen["bad"] == 0
+    assert seen["fast"] > 50
 
 
 @pytest.mark.soak

@@ -178,3 +178,9 @@ def test_an_unknown_setting_of_a_domain_lists_those_that_can_be_given_there(doma
 def test_numbers_that_are_each_in_range_and_too_large_together_are_rejected():
     with pytest.raises(ForesightError, match=r"come to 8,388,608,000,000 steps in whole calls, expected at most 100,0"):
         RunConfig(learn=LearnSettings(num_envs=1 << 22, minibatch=1 << 22, unroll=100_000))
+
+
+def test_weights_are_not_averaged_over_more_steps_than_there_are():
+    small = RunConfig(steps=2e7, learn=LearnSettings(average_steps=1e6))
+    with pytest.raises(ForesightError, match=r"`average_steps` 100,000,000 is more than the run's 20,\d+"):
+        replace(small, learn=LearnSettings(average_steps=1e8))

@@ -5,6 +5,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from foresight.errors import ForesightError
 from foresight.storage.cache import cache_folder, keep_compiled_programs, prune
 
 
@@ -45,3 +48,25 @@ def test_what_one_process_has_compiled_the_next_one_finds(tmp_path):
         environment.pop(name, None)
     subprocess.run([sys.executable, "-c", program], env=environment, check=True)
     assert list((tmp_path / "xla").glob("*-cache"))
+
+
+def test_programs_are_not_kept_where_nothing_can_be_written_and_that_is_said(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("text")
+    environment, said = {"FORESIGHT_CACHE": str(tmp_path / "file")}, []
+    assert keep_compiled_programs(environment, said.append) is None
+    assert environment == {"FORESIGHT_CACHE": str(tmp_path / "file")}
+    assert f"nothing can be written in {tmp_path}/file/xla" in said[0]
+    monkeypatch.setattr(Path, "home", nobody)
+    assert keep_compiled_programs({}, said.append) is None
+    assert "compiled programs are not kept: this user has no home folder" in said[1]
+
+
+def nobody():
+    raise RuntimeError("Could not determine home directory.")
+
+
+def test_a_user_without_a_home_folder_is_asked_for_another(monkeypatch):
+    monkeypatch.setattr(Path, "home", nobody)
+    with pytest.raises(ForesightError, match="name a folder for what is kept in FORESIGHT_CACHE"):
+        cache_folder("levels", {})
+    assert cache_folder("levels", {"FORESIGHT_CACHE": "/here"}) == Path("/here/levels")

@@ -5,7 +5,8 @@ import pytest
 pytest.importorskip("starlette", reason="needs the extra web")
 
 from foresight.runs.agents import export_agent, load_agents
-from foresight.web.library import CURATED, Library
+from foresight.runs.probe_files import read_probes
+from foresight.web.library import CURATED, Library, load_mind
 from foresight.web.problems import Problem
 from tests.app.small_runs import status_of
 
@@ -58,3 +59,11 @@ def test_the_page_begins_with_the_best_agent_and_levels_where_thinking_helps_it(
 def test_an_agent_that_was_not_offered_is_not_loaded(run):
     with pytest.raises(Problem, match="there is no agent"):
         Library().mind(f"{run}@16")
+
+
+def test_damaged_probes_are_not_taken_for_none(run, tmp_path, monkeypatch):
+    load_mind.cache_clear()
+    monkeypatch.setattr("foresight.web.library.probes_for", lambda source: read_probes(tmp_path / "probes.safetensors"))
+    (tmp_path / "probes.safetensors").write_bytes(b"damaged")
+    with pytest.raises(Problem, match="is not a safetensors file"):
+        Library((str(run),)).mind("mine@16")

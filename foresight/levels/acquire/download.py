@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from foresight.errors import ForesightError
+from foresight.storage.files import write_all
 
 BLOCK = 1 << 16
 SECONDS_OF_SILENCE = 30
@@ -94,7 +95,7 @@ def opened(part: Path, mode: str) -> BinaryIO:
 def write(block: bytes, file: BinaryIO, part: Path) -> None:
     """Write a block; a disk's fault is not to be taken for the network's."""
     try:
-        file.write(block)
+        write_all(file.fileno(), block)
     except OSError as error:
         raise ForesightError(f"cannot write {part}: {error.strerror or error}") from error
 

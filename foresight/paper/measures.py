@@ -131,6 +131,24 @@ def cell(series: str, x: float | str, point: tuple[int, Mean] | None, paper: flo
     return Cell(series, x, mean.value, mean.low, mean.high, mean.seeds, paper)
 
 
+OWN = "own"  # in the place of a set: the levels that an agent was trained on
+
+
+def on_sets(sets: dict[str, str | None]) -> Measure:
+    """Agents called NETWORK, SIZE, by the size: each network on each of the sets, which have a name in the drawing."""
+
+    def measure(study: Study, results: Results) -> list[Cell]:
+        cells = []
+        for spec in study.runs:
+            network, _, size = spec.label.rpartition(", ")
+            for name, levels in sets.items():
+                played = spec.tests[0].levels if levels == OWN else levels
+                cells.append(cell(f"{network}, {name}", size, last_mean(results[spec.label], played)))
+        return cells
+
+    return measure
+
+
 def across(columns: dict[str | float, tuple[str | None, int]]) -> Measure:
     """The trained agents in several tests, each a column: a set of levels and thinking steps."""
 

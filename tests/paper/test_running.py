@@ -10,7 +10,7 @@ import pytest
 from foresight.analysis.figures import new_figure
 from foresight.paper import MODULES, study
 from foresight.paper.figures import draw_bars, draw_lines, length_note, smoothed, window_of
-from foresight.paper.running import Workshop, as_trained, known_runs, make_runs, results_for, train_run
+from foresight.paper.running import Deadline, Workshop, as_trained, known_runs, make_runs, results_for, train_run
 from foresight.paper.scales import shrunk
 from foresight.paper.study import Cell, run_id, runs_to_train
 from foresight.runs.folder import read_run
@@ -42,7 +42,7 @@ def stored(monkeypatch, tiny):
 def test_every_study_is_made_and_drawn(name, stored, tmp_path, capsys):
     assert status_of(["paper", name, "--quick", "--out", str(tmp_path), "--json"]) == 0
     (made,) = json.loads(capsys.readouterr().out)
-    chosen = study(name)
+    chosen = shrunk(study(name), TINY())
     assert made["done"]
     suffixes = [Path(file).suffix for file in made["files"]]
     assert suffixes == ([] if chosen.kind == "table" else [".png", ".svg"]) + (
@@ -116,13 +116,15 @@ def test_the_learning_rate_that_is_best_on_held_out_levels_is_told(stored, tmp_p
     assert "| CNN | 70.0 | 60.0 | 0.0002 |" in (tmp_path / "T1-rates.md").read_text()
     assert status_of([*words[:-2], "--rates", "0"]) == 2
     assert status_of(["paper", "list", "--rates", "1e-4"]) == 2
+    assert status_of([*words[:2], "--quick", "--out", str(tmp_path), "--agents", "CNN"]) == 0
+    assert [config.learn.learning_rate for config, *_ in stored[4:]] == [2e-4]  # the study is made with what was chosen
 
 
 def test_what_a_record_lacks_is_said_since_its_weights_are_not_here(tmp_path, monkeypatch):
     monkeypatch.setattr("foresight.paper.running.train_run", lambda *given: True)
     said = []
     chosen = replace(study("F-think"), runs=study("F-think").runs[:1])
-    assert make_runs(chosen, Workshop(tmp_path, DOCS / "results", say=said.append), 1e8, 3, lambda: False)
+    assert make_runs(replace(chosen, seeds=3), Workshop(tmp_path, DOCS / "results", say=said.append), Deadline())
     assert any("sokoban-100m is a record" in text for text in said)
 
 
@@ -198,7 +200,7 @@ def real(tmp_path_factory):
         toy = TINY()
         chosen = as_trained(shrunk(study("F-think"), toy), toy)
         shop = Workshop(out, None, toy, say=lambda text: None)
-        made = make_runs(chosen, shop, chosen.steps, chosen.seeds, lambda: False)
+        made = make_runs(chosen, shop, Deadline())
         return chosen, shop, made
 
 

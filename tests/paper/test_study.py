@@ -120,7 +120,7 @@ def test_tables_say_ours_beside_the_papers_in_both_formats():
     assert as_markdown(grid).splitlines()[2] == "| DRC(3,3) | 91.5 | 79.9 |"
     assert r"DRC(3,3) & 91.5 & 79.9 \\" in as_latex([*grid, ["50 %", "1 ± 2", "_"]])
     assert r"50 \% & 1 $\pm$ 2 & \_ \\" in as_latex([*grid, ["50 %", "1 ± 2", "_"]])
-    assert verdict(small, cells) == "DRC(3,3), 2e7: 91.5 against the paper's 79.9."
+    assert verdict(small, cells) == "DRC(3,3), 2e7: 91.5, 11.6 points above the paper's 79.9."
 
 
 def test_what_has_no_number_yet_is_said():

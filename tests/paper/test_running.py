@@ -2,6 +2,8 @@
 
 import json
 import re
+import signal
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,9 +12,20 @@ import pytest
 from foresight.analysis.figures import new_figure
 from foresight.paper import MODULES, study
 from foresight.paper.figures import draw_bars, draw_lines, length_note, smoothed, window_of
-from foresight.paper.running import Deadline, Workshop, as_trained, known_runs, make_runs, results_for, train_run
+from foresight.paper.order import ORDER
+from foresight.paper.running import (
+    Deadline,
+    Workshop,
+    as_trained,
+    is_part,
+    known_runs,
+    make_runs,
+    results_for,
+    train_run,
+    with_tests_of,
+)
 from foresight.paper.scales import shrunk
-from foresight.paper.study import Cell, run_id, runs_to_train
+from foresight.paper.study import Cell, Trial, run_id, runs_to_train
 from foresight.runs.folder import read_run
 from foresight.runs.metrics import read_metrics
 from foresight.runs.tracking import TrackSettings
@@ -77,9 +90,12 @@ def test_more_seeds_and_more_steps_are_trained_beside_those_that_are_there(store
     assert status_of(words) == 0
     assert status_of([*words, "--seeds", "3"]) == 0
     assert status_of([*words, "--steps", "480"]) == 0
-    assert [(config.seed, config.seeds, config.steps) for config, *_ in stored[::3]] == [
-        (0, 1, 24), (1, 2, 24), (0, 1, 480),
-    ]  # fmt: skip
+    trained = {
+        net: [(config.seed, config.seeds, config.steps) for config, *_ in stored if config.net.net == net]
+        for net in ("drc", "cnn")
+    }
+    assert trained["drc"] == [(0, 1, 24), (1, 2, 24), (0, 1, 480)]
+    assert trained["cnn"] == [(0, 1, 24), (1, 1, 24), (2, 1, 24), (0, 1, 480)]  # seeds of which gain nothing together
     capsys.readouterr()
     assert status_of(["paper", "list", "--quick", "--out", str(tmp_path), "--json"]) == 0
     rows = {row["id"]: row for row in json.loads(capsys.readouterr().out)}
@@ -116,7 +132,7 @@ def test_the_learning_rate_that_is_best_on_held_out_levels_is_told(stored, tmp_p
     assert "| CNN | 70.0 | 60.0 | 0.0002 |" in (tmp_path / "T1-rates.md").read_text()
     assert status_of([*words[:-2], "--rates", "0"]) == 2
     assert status_of(["paper", "list", "--rates", "1e-4"]) == 2
-    assert status_of([*words[:2], "--quick", "--out", str(tmp_path), "--agents", "CNN"]) == 0
+    assert status_of([*words[:2], "--quick", "--out", str(tmp_path), "--agents", "CNN", "--steps", "480"]) == 0
     assert [config.learn.learning_rate for config, *_ in stored[4:]] == [2e-4]  # the study is made with what was chosen
 
 
@@ -126,6 +142,52 @@ def test_what_a_record_lacks_is_said_since_its_weights_are_not_here(tmp_path, mo
     chosen = replace(study("F-think"), runs=study("F-think").runs[:1])
     assert make_runs(replace(chosen, seeds=3), Workshop(tmp_path, DOCS / "results", say=said.append), Deadline())
     assert any("sokoban-100m is a record" in text for text in said)
+
+
+def test_by_a_parcel_another_machine_trains_nothing_again_and_nothing_is_drawn(stored, tmp_path, capsys):
+    words = ["paper", "T1", "F-rivals-gridworld", "--quick", "--parcel", str(tmp_path / "parcel"), "--out"]
+    assert status_of([*words, str(tmp_path / "one")]) == 0
+    assert len(stored) == 3
+    assert status_of([*words, str(tmp_path / "other")]) == 0
+    assert len(stored) == 3
+    assert not (tmp_path / "other").exists()
+    assert [path.name for path in (tmp_path / "one").iterdir()] == ["runs"]
+    capsys.readouterr()
+    words = ["paper", "T1", "--quick", "--draw-only", "--json", "--out", str(tmp_path / "other")]
+    assert status_of([*words, "--parcel", str(tmp_path / "parcel")]) == 0
+    (made,) = json.loads(capsys.readouterr().out)
+    assert [number["seeds"] for number in made["numbers"] if number["ours"] is not None] == [1] * 6
+
+
+def test_sigterm_between_runs_still_hands_everything_on(stored, tmp_path, monkeypatch):
+    monkeypatch.setattr("foresight.paper.running.run_test", lambda *given: signal.raise_signal(signal.SIGTERM))
+    words = ["paper", "T3", "--quick", "--parcel", str(tmp_path / "parcel"), "--out", str(tmp_path / "one")]
+    assert status_of(words) == 143
+    assert len(json.loads((tmp_path / "parcel" / "paper-runs.json").read_text())["runs"]) == 1
+
+
+def test_nothing_is_begun_late():
+    begun = time.monotonic()
+    assert Deadline(9).end - Deadline(9).late == pytest.approx(90, abs=1)
+    assert Deadline(3).late - begun == pytest.approx(150, abs=1)
+    assert not Deadline().is_late()
+    assert Deadline(0)()
+
+
+def test_agents_take_the_tests_of_all_studies_for_which_they_are_trained_long_enough():
+    boxes, think, hard, table = (study(name) for name in ("F-boxes", "F-think", "F-hard", "T3"))
+    deep, shallow = with_tests_of(boxes, [think, hard, table]).runs
+    assert set(deep.tests) == {test for each in (boxes, think, table) for test in each.runs[0].tests}
+    assert shallow.tests == boxes.runs[1].tests  # a search takes long: when it is its turn
+    assert with_tests_of(study("T2"), [think, hard, table]).runs[0].tests == study("T2").runs[0].tests
+    assert not is_part(Trial("a"), [Trial("a", count=9)])
+    assert is_part(Trial("a", count=9), [Trial("a", count=9), Trial("a")])
+
+
+def test_the_order_has_everything_and_names_agents_that_are_there():
+    assert {stage.id for stage in ORDER} == set(MODULES)
+    assert all(set(stage.agents) <= {spec.label for spec in study(stage.id).runs} for stage in ORDER)
+    assert [stage.id for stage in ORDER if not stage.rates and not stage.steps] != list(MODULES)
 
 
 def test_a_table_is_written_in_latex_too(stored, tmp_path, capsys):

@@ -23,9 +23,10 @@ def agent(
     levels: str | None = None,
     net_set: tuple[str, ...] = (),
     env: tuple[str, ...] = (),
+    recipe: str = "default",
 ) -> RunConfig:
-    """The settings of one agent: the preset `default` of its domain, and what is tuned for its network."""
-    base = preset("default", domain, net)
+    """The settings of one agent: a preset in its domain, and what is tuned for its network."""
+    base = preset(recipe, domain, net)
     settings = replace(base.net, depth=depth, ticks=ticks, net_set=net_set)
     if (domain, net) in FLOAT32:
         settings = replace(settings, dtype="float32")
@@ -73,6 +74,7 @@ def three_networks(domain: str) -> tuple[RunSpec, ...]:
 
 
 DRC33 = on_sokoban("DRC(3,3)", "drc", 3, 3)
+LITERAL = on_sokoban("DRC(3,3), preset paper", "drc", 3, 3, recipe="paper", most_seeds=1)
 DRC11 = on_sokoban("DRC(1,1)", "drc", 1, 1)
 RESNET = on_sokoban("ResNet", "resnet")
 CNN = on_sokoban("CNN", "cnn")

@@ -3,6 +3,7 @@
 from foresight.paper.agents import on_sokoban
 from foresight.paper.measures import cell, last_mean, size_of
 from foresight.paper.numbers import TEXT, Known
+from foresight.paper.shipped import by_thinking, gained
 from foresight.paper.study import Cell, Result, Results, Study, Trial
 
 MEDIUM, STEPS = "medium-valid", tuple(range(11))
@@ -28,7 +29,8 @@ def measure(study: Study, results: Results) -> list[Cell]:
         paper = next((each.value for each in study.paper if each.series == spec.label), None)
         seeds = found[0][1].seeds if found[0] else 0
         cells.append(Cell(spec.label, GAIN, max(gains) if len(gains) > 1 else None, seeds=seeds, paper=paper))
-    return cells
+    shipped = by_thinking(MEDIUM)
+    return cells + shipped + gained(shipped, GAIN)
 
 
 STUDY = Study(
@@ -48,4 +50,5 @@ STUDY = Study(
     seeds=5,
     paper_steps=1e9,
     x_label="thinking steps",
+    note="Agents that come with the package are single seeds, their intervals over levels.",
 )

@@ -106,12 +106,12 @@ def curve(levels: str | None) -> Measure:
                 taken = {point[0] for point in near.values() if point}
                 cells += [cell(series, x, near[x], value) for x, value in known.items()]
                 cells += [cell(series, float(steps), (steps, mean)) for steps, mean in found if steps not in taken]
-        return cells + others(study, cells)
+        return cells + others(study)
 
     return measure
 
 
-def others(study: Study, cells: Sequence[Cell]) -> list[Cell]:
+def others(study: Study) -> list[Cell]:
     """The paper's numbers of lines that are not agents of ours, such as reference lines."""
     ours = {spec.label for spec in study.runs}
     return [Cell(each.series, each.x, paper=each.value) for each in study.paper if each.series not in ours]
@@ -158,6 +158,6 @@ def across(columns: dict[str | float, tuple[str | None, int]]) -> Measure:
             known = {each.x: each.value for each in study.paper if each.series == spec.label}
             for x, (levels, think) in columns.items():
                 cells.append(cell(spec.label, x, last_mean(results[spec.label], levels, think), known.get(x)))
-        return cells + others(study, cells)
+        return cells + others(study)
 
     return measure

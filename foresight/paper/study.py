@@ -18,6 +18,7 @@ from foresight.runs.folder import flatten
 from foresight.runs.program import BY_LIBRARY
 
 NOT_IDENTITY = ("steps", "seed", "seeds", "iterations_per_call", "net.dtype", "learn.non_finite")
+STEPS = "environment steps"  # what most figures have along the horizontal axis
 REACHED = 0.99  # of the steps asked for: a run that is stopped in its last call is as good as done
 
 
@@ -109,7 +110,7 @@ class Study:
     steps: float = 2e7  # of our runs, unless others are asked for
     seeds: int = 3
     paper_steps: float | None = None
-    x_label: str = "environment steps"
+    x_label: str = STEPS
     y_label: str = "levels solved, %"
     note: str = ""
     pictures: Callable[[], list["Picture"]] | None = None  # of a figure that shows levels and not numbers

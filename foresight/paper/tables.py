@@ -131,7 +131,7 @@ def verdict(study: Study, cells: Sequence[Cell]) -> str:
 
 
 MOST = 12  # comparisons that a sentence can hold
-NEAR_POINTS, NEAR_SHARE = 1.0, 0.02  # so near to the paper's number is the same: in percent, and of other numbers
+NEAR_POINTS = 1.0  # of percent: so near is as good as the same
 CLOSE = 1e-3  # of a count
 
 
@@ -139,9 +139,12 @@ def compared(cell: Cell, percent: bool) -> str:
     """A number beside the paper's: the same, above or below."""
     ours, paper = format_value(cell.ours, percent), format_value(cell.paper, percent)
     here, by = f"{cell.series}, {format_x(cell.x)}: {ours}", cell.ours - cell.paper
-    within = cell.low is not None and cell.low <= cell.paper <= cell.high
-    if within or abs(by) <= (NEAR_POINTS if percent else NEAR_SHARE * abs(cell.paper)):
-        return f"{here}, as the paper's {paper}"
+    if ours == paper:
+        return f"{here}, as the paper"
+    if cell.low is not None and cell.low <= cell.paper <= cell.high:
+        return f"{here}, the paper's {paper} within our interval"
+    if percent and abs(by) <= NEAR_POINTS:
+        return f"{here}, within a point of the paper's {paper}"
     amount = f"{abs(by):.1f} points" if percent else format_value(abs(by), percent)
     return f"{here}, {amount} {'above' if by > 0 else 'below'} the paper's {paper}"
 

@@ -85,7 +85,7 @@ def test_a_run_that_was_cut_short_and_made_again_is_left_out():
 def test_the_state_counts_seeds_of_agents():
     table = study("T2")
     results = {spec.label: [] for spec in table.runs} | {"DRC(3,3)": [result(seeds=2)]}
-    assert state_of(table, results, 2e7, 3) == (2, 19)
+    assert state_of(table, results, 2e7, 3) == (2, 20)
 
 
 def test_a_curve_is_the_mean_over_seeds_at_each_step_with_the_papers_numbers_where_they_are():

@@ -38,7 +38,7 @@ examples:
   foresight paper T2 --rates 2e-4 4e-4 8e-4 --steps 2e6 --seeds 1
   foresight paper F-config F-memory F-ablations --steps 1e8 --seeds 5 --out results
   foresight paper all --minutes 9 --parcel parcel
-  foresight paper all --draw-only --records parcel
+  foresight paper all --draw-only --parcel parcel
   foresight paper F-think --quick
   foresight paper T1 --format latex
   foresight paper page --out docs"""
@@ -172,7 +172,7 @@ def make_all(options: PaperOptions) -> list[dict[str, Any]]:
     deadline, shop, stages = Deadline(options.minutes), workshop(options), stages_of(options)
     checked = [studied(stage, shop) for stage in stages]
     how = How(not options.draw_only, not options.parcel or options.draw_only, options.format == "latex")
-    if not options.parcel:
+    if not options.parcel or options.draw_only:
         return make_stages(stages, shop, deadline, how, skip=options.what == (ALL,))
     take_up(shop)
     limit = int(options.parcel_mib * MEBI)

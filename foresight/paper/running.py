@@ -21,6 +21,7 @@ from foresight.runs.loop import say_on_stderr
 from foresight.runs.metrics import Record
 from foresight.runs.tracking import TrackSettings
 
+METRICS = "metrics.jsonl"
 RUNS = "runs"  # the folder of run folders
 POINTS, TOY_POINTS = 20, 2  # evaluations during training
 LATE, LATE_SHARE = 90.0, 1 / 6  # seconds before the end, or their share of the time, in which nothing new is begun
@@ -71,8 +72,9 @@ class Deadline:
 
 
 def run_folders(shop: Workshop) -> list[Path]:
-    """The folders of all runs in a workshop."""
-    return sorted(path.parent for path in shop.runs.glob("*/config.json")) if shop.runs.is_dir() else []
+    """The folders of all runs in a workshop; one that ended before its first step has no records yet."""
+    found = sorted(path.parent for path in shop.runs.glob("*/config.json")) if shop.runs.is_dir() else []
+    return [folder for folder in found if (folder / METRICS).exists()]
 
 
 def known_runs(shop: Workshop) -> list[Result]:

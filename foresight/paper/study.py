@@ -116,6 +116,13 @@ class Study:
     pictures: Callable[[], list["Picture"]] | None = None  # of a figure that shows levels and not numbers
 
 
+def drawings(name: str, title: str, compare: str, pictures: Callable[[], list[Picture]]) -> Study:
+    """A figure that shows levels and no numbers: it needs no run."""
+    return Study(
+        name, "figure", title, compare, lambda study, results: [], "pictures", pictures=pictures, steps=0, seeds=0
+    )
+
+
 class State(NamedTuple):
     """How far a study is."""
 

@@ -51,7 +51,7 @@ def stored(monkeypatch, tiny):
     return trained
 
 
-@pytest.mark.parametrize("name", [name for name in MODULES if name != "T5"])
+@pytest.mark.parametrize("name", MODULES)
 def test_every_study_is_made_and_drawn(name, stored, tmp_path, capsys):
     assert status_of(["paper", name, "--quick", "--out", str(tmp_path), "--json"]) == 0
     (made,) = json.loads(capsys.readouterr().out)
@@ -274,6 +274,18 @@ def test_agents_are_trained_and_tested_with_time_to_think(real):
         (label, x) for label in ("DRC(3,3)", "LSTM(1,1)") for x in (0.0, 1.0, "points gained, best")
     ]
     assert all(result.is_finished for result in known_runs(shop))
+
+
+def test_a_run_that_was_killed_before_its_first_step_is_none_yet(stored, tmp_path, capsys):
+    words = ["paper", "T1", "--quick", "--out", str(tmp_path), "--json"]
+    assert status_of(words) == 0
+    killed = next(tmp_path.glob("runs/*drc33*"))
+    (killed / "metrics.jsonl").unlink()
+    capsys.readouterr()
+    assert status_of(["paper", "list", *words[2:]]) == 0
+    assert {row["id"]: row["runs_done"] for row in json.loads(capsys.readouterr().out)}["T1"] == 2
+    assert status_of(words) == 0
+    assert len(stored) == 4
 
 
 def test_a_run_stops_in_time_and_the_next_call_finishes_it(real, monkeypatch, tmp_path):

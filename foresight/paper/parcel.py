@@ -72,16 +72,17 @@ def hand_on(shop: Workshop, studies: Sequence[Study], limit: int) -> list[Sent]:
     rates = reading(shop.out / RATES) if (shop.out / RATES).exists() else b""
     room, files = limit - len(record) - len(rates), MOST_FILES - 2
     sent, written = [], set()
-    for folder in to_send(shop, studies):
-        for form in FORMS:
+    for folder, is_finished in to_send(shop, studies):
+        for form in FORMS[is_finished:]:  # whose games are of no use any more
             moment, content = encode_run(folder, form)
             parts = [content[at : at + PART] for at in range(0, len(content), PART)]
             if len(content) <= room and len(parts) <= files:
                 break
         else:
+            fate = "cannot be tested" if is_finished else "begins anew"
             shop.say(
                 f"{folder} is not in {shop.parcel}: {len(content) / 1e6:.1f} MB as `small`, there is room for "
-                f"{room / 1e6:.1f} MB in {files} files; without this folder it begins anew"
+                f"{room / 1e6:.1f} MB in {files} files; without this folder it {fate}"
             )
             continue
         room, files = room - len(content), files - len(parts)
@@ -99,13 +100,14 @@ def hand_on(shop: Workshop, studies: Sequence[Study], limit: int) -> list[Sent]:
     return sent
 
 
-def to_send(shop: Workshop, studies: Sequence[Study]) -> list[Path]:
-    """The folders of runs that are on their way: not trained to the end, or not tested."""
+def to_send(shop: Workshop, studies: Sequence[Study]) -> list[tuple[Path, bool]]:
+    """The folders of runs that are on their way, and whether they are trained to the end and only not tested yet."""
     known = known_runs(shop)
     unfinished = {result.source for result in known if not result.is_finished}
     waiting = {result.source for study in studies for spec in study.runs for result, _ in untested(study, spec, known)}
     folders = [folder for folder in run_folders(shop) if any(iterations_in(folder / "checkpoints"))]
-    return [folder for wanted in (unfinished, waiting - unfinished) for folder in folders if str(folder) in wanted]
+    first = [(folder, False) for folder in folders if str(folder) in unfinished]
+    return first + [(folder, True) for folder in folders if str(folder) in waiting - unfinished]
 
 
 def format_study_of(shop: Workshop) -> bytes:

@@ -82,7 +82,7 @@ def format_ours(cell: Cell | None, percent: bool) -> str:
         return NOTHING
     value = format_value(cell.ours, percent)
     if cell.low is not None and cell.high is not None:
-        return f"{value} ± {format_value(cell.high - cell.ours, percent) or 0}"
+        return f"{value} ± {format_value((cell.high - cell.low) / 2, percent)}"
     return value
 
 
@@ -140,7 +140,7 @@ def compared(cell: Cell, percent: bool) -> str:
     ours, paper = format_value(cell.ours, percent), format_value(cell.paper, percent)
     here, by = f"{cell.series}, {format_x(cell.x)}: {ours}", cell.ours - cell.paper
     if ours == paper:
-        return f"{here}, as the paper"
+        return f"{here}, as the paper's"
     if cell.low is not None and cell.low <= cell.paper <= cell.high:
         return f"{here}, the paper's {paper} within our interval"
     if percent and abs(by) <= NEAR_POINTS:

@@ -160,10 +160,16 @@ def test_by_a_parcel_another_machine_trains_nothing_again_and_nothing_is_drawn(s
 
 
 def test_sigterm_between_runs_still_hands_everything_on(stored, tmp_path, monkeypatch):
-    monkeypatch.setattr("foresight.paper.running.run_test", lambda *given: signal.raise_signal(signal.SIGTERM))
+    record = tmp_path / "parcel" / "paper-runs.json"
+
+    def stopped(*given):
+        record.unlink()  # what was handed on after training
+        signal.raise_signal(signal.SIGTERM)
+
+    monkeypatch.setattr("foresight.paper.running.run_test", stopped)
     words = ["paper", "T3", "--quick", "--parcel", str(tmp_path / "parcel"), "--out", str(tmp_path / "one")]
     assert status_of(words) == 143
-    assert len(json.loads((tmp_path / "parcel" / "paper-runs.json").read_text())["runs"]) == 1
+    assert len(json.loads(record.read_text())["runs"]) == 1
 
 
 def test_nothing_is_begun_late():

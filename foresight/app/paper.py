@@ -19,6 +19,7 @@ from foresight.errors import ForesightError
 
 if TYPE_CHECKING:
     from foresight.paper.order import Stage
+    from foresight.paper.parcel import Sent
     from foresight.paper.running import Workshop
     from foresight.paper.study import Results, Study
     from foresight.runs.config import RunConfig
@@ -170,18 +171,21 @@ def make_all(options: PaperOptions) -> list[dict[str, Any]]:
     from foresight.paper.running import Deadline
 
     deadline, shop, stages = Deadline(options.minutes), workshop(options), stages_of(options)
-    checked = [studied(stage, shop) for stage in stages]
+    for stage in stages:
+        studied(stage, shop)  # what is asked for wrongly is rejected before anything is made
     how = How(not options.draw_only, not options.parcel or options.draw_only, options.format == "latex")
     if not options.parcel or options.draw_only:
         return make_stages(stages, shop, deadline, how, skip=options.what == (ALL,))
     take_up(shop)
-    limit = int(options.parcel_mib * MEBI)
-    shop = replace(shop, after_run=lambda: hand_on(shop, checked, limit))
+
+    def pack() -> list["Sent"]:
+        return hand_on(shop, [studied(stage, shop) for stage in stages], int(options.parcel_mib * MEBI))
+
     try:
         with leaving_on_sigterm():
-            return make_stages(stages, shop, deadline, how, skip=options.what == (ALL,))
+            return make_stages(stages, replace(shop, after_run=pack), deadline, how, skip=options.what == (ALL,))
     finally:
-        for sent in hand_on(shop, checked, limit):
+        for sent in pack():
             shop.say(f"{options.parcel}: {sent.name} is on its way, {sent.form}, {sent.bytes / 1e6:.1f} MB")
 
 

@@ -13,11 +13,12 @@ from foresight.analysis.pooling import read_labelled
 from foresight.analysis.records import SUFFIX, format_study, read_study_json, study_of, with_runs
 from foresight.errors import ForesightError
 from foresight.paper.rates import FILE as RATES
+from foresight.paper.rates import format_rates, read_rates
 from foresight.paper.running import Workshop, known_runs, result_of, run_folders, untested
 from foresight.paper.study import Study
 from foresight.runs.checkpoints import iterations_in
 from foresight.runs.portable import FORMS, Form, encode_run, import_run
-from foresight.storage.files import discard, kind_of_path, make_folder, read_at_most, reading, write_whole
+from foresight.storage.files import discard, kind_of_path, make_folder, read_at_most, write_whole
 
 RECORD = f"paper-runs{SUFFIX}"
 MEBI = 2**20
@@ -69,7 +70,7 @@ def hand_on(shop: Workshop, studies: Sequence[Study], limit: int) -> list[Sent]:
     """Write the parcel anew, at most `limit` bytes in all; the runs on their way that it has."""
     make_folder(shop.parcel)
     record = format_study_of(shop)
-    rates = reading(shop.out / RATES) if (shop.out / RATES).exists() else b""
+    rates = format_rates(read_rates([shop.parcel, shop.out]))
     room, files = limit - len(record) - len(rates), MOST_FILES - 2
     sent, written = [], set()
     for folder, is_finished in to_send(shop, studies):
@@ -94,8 +95,8 @@ def hand_on(shop: Workshop, studies: Sequence[Study], limit: int) -> list[Sent]:
     for name, text in ((RECORD, record), (RATES, rates)):
         if text:
             write_whole(shop.parcel / name, text)
-    for paths in parts_in(shop.parcel).values():
-        for path in set(paths) - written:
+    for path in set(shop.parcel.iterdir()) - written:
+        if PATTERN.fullmatch(path.name):
             discard(path)
     return sent
 

@@ -61,6 +61,10 @@ def read_file(path: Path) -> dict[str, Any]:
 def write_rates(folder: Path, chosen: Rates) -> Path:
     """Add rates to the file in a folder."""
     path = folder / FILE
-    agents = read_rates([folder]) | dict(chosen)
-    write_whole(path, json.dumps({"foresight": KIND, "agents": agents}, indent=1).encode() + b"\n")
+    write_whole(path, format_rates(read_rates([folder]) | dict(chosen)))
     return path
+
+
+def format_rates(agents: Rates) -> bytes:
+    """The content of a file of rates; of none, nothing."""
+    return json.dumps({"foresight": KIND, "agents": agents}, indent=1).encode() + b"\n" if agents else b""

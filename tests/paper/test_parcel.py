@@ -1,6 +1,7 @@
 """A parcel: a run that is stopped on one machine and goes on on another; what does not fit, and damage."""
 
 import json
+import signal
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from foresight.errors import ForesightError
 from foresight.paper import parcel as parcels
 from foresight.paper import study
 from foresight.paper.parcel import RECORD, hand_on, take_up
+from foresight.paper.rates import read_rates, write_rates
 from foresight.paper.running import Deadline, Workshop, as_trained, known_runs, make_runs
 from foresight.paper.scales import shrunk
 from foresight.runs.checkpoints import STATE, newest_good, read_checkpoint
@@ -102,6 +104,31 @@ def test_a_finished_run_is_a_record_that_counts_on_the_next_machine(places, tmp_
     assert json.loads(before)["runs"][0]["starts"]
 
 
+def test_a_run_that_is_trained_but_not_tested_moves_with_its_weights(places, monkeypatch, tmp_path):
+    chosen, root = places
+    use_linear_networks(monkeypatch)
+    (spec,) = chosen.runs
+    (test,) = spec.tests
+    more = replace(chosen, runs=(replace(spec, tests=(test._replace(think=(0, 1, 2)),)),))
+    (sent,) = hand_on(quiet(root / "whole", tmp_path / "parcel"), [more], MUCH)
+    assert sent.form == "lean"
+    shop = quiet(tmp_path / "next", tmp_path / "parcel")
+    take_up(shop)
+    monkeypatch.setattr("foresight.paper.running.train_run", None)  # nothing is trained
+    assert make_runs(more, shop, Deadline())
+    (result,) = known_runs(shop)
+    assert {each["think"] for each in result.entries if each["trained_steps"] == result.steps} == {0, 1, 2}
+    assert hand_on(shop, [more], MUCH) == []
+    assert [path.name for path in (tmp_path / "parcel").iterdir()] == [RECORD]
+
+
+def test_rates_that_were_chosen_on_several_machines_are_all_in_the_parcel(tmp_path):
+    for agent in ("one", "other"):
+        write_rates(tmp_path / agent, {agent: {"rate": 1e-3}})
+        hand_on(quiet(tmp_path / agent, tmp_path / "parcel"), [], MUCH)
+    assert set(read_rates([tmp_path / "parcel"])) == {"one", "other"}
+
+
 def test_what_does_not_fit_is_sent_in_a_smaller_form_or_said_to_be_left(places, tmp_path):
     chosen, root = places
     (run,) = (root / "first" / "runs").iterdir()
@@ -160,3 +187,31 @@ def test_a_file_in_the_place_of_a_parcel_is_rejected(tmp_path, capsys):
     assert status_of(["paper", "T1", "--quick", "--parcel", str(tmp_path / "file")]) == 2
     assert "expected a folder" in capsys.readouterr().err
     assert status_of(["paper", "T1", "--parcel-mib", "0"]) == 2
+
+
+def test_by_a_parcel_another_machine_trains_nothing_again_and_nothing_is_drawn(stored, tmp_path, capsys):
+    words = ["paper", "T1", "F-rivals-gridworld", "--quick", "--parcel", str(tmp_path / "parcel"), "--out"]
+    assert status_of([*words, str(tmp_path / "one")]) == 0
+    assert len(stored) == 3
+    assert status_of([*words, str(tmp_path / "other")]) == 0
+    assert len(stored) == 3
+    assert not (tmp_path / "other").exists()
+    assert [path.name for path in (tmp_path / "one").iterdir()] == ["runs"]
+    capsys.readouterr()
+    words = ["paper", "T1", "--quick", "--draw-only", "--json", "--out", str(tmp_path / "other")]
+    assert status_of([*words, "--parcel", str(tmp_path / "parcel")]) == 0
+    (made,) = json.loads(capsys.readouterr().out)
+    assert [number["seeds"] for number in made["numbers"] if number["ours"] is not None] == [1] * 6
+
+
+def test_sigterm_between_runs_still_hands_everything_on(stored, tmp_path, monkeypatch):
+    record = tmp_path / "parcel" / "paper-runs.json"
+
+    def stopped(*given):
+        record.unlink()  # what was handed on after training
+        signal.raise_signal(signal.SIGTERM)
+
+    monkeypatch.setattr("foresight.paper.running.run_test", stopped)
+    words = ["paper", "T3", "--quick", "--parcel", str(tmp_path / "parcel"), "--out", str(tmp_path / "one")]
+    assert status_of(words) == 143
+    assert len(json.loads(record.read_text())["runs"]) == 1

@@ -2,8 +2,6 @@
 
 import json
 import re
-import signal
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,43 +10,24 @@ import pytest
 from foresight.analysis.figures import new_figure
 from foresight.paper import MODULES, study
 from foresight.paper.figures import draw_bars, draw_lines, length_note, smoothed, window_of
-from foresight.paper.order import ORDER
 from foresight.paper.running import (
     Deadline,
     Workshop,
     as_trained,
-    is_part,
     known_runs,
     make_runs,
     results_for,
     train_run,
-    with_tests_of,
 )
 from foresight.paper.scales import shrunk
-from foresight.paper.study import Cell, Trial, run_id, runs_to_train
+from foresight.paper.study import Cell, run_id, runs_to_train
 from foresight.runs.folder import read_run
 from foresight.runs.metrics import read_metrics
 from foresight.runs.tracking import TrackSettings
 from tests.app.small_runs import status_of, use_linear_networks
-from tests.paper.toys import TINY, row, write_run, write_test
+from tests.paper.toys import TINY, row
 
 DOCS = Path(__file__).parents[2] / "docs"
-
-
-@pytest.fixture
-def tiny(monkeypatch):
-    """Toy size is tiny from now on."""
-    monkeypatch.setattr("foresight.paper.scales.Toy", TINY)
-    monkeypatch.setattr("foresight.paper.figures.DPI", 20)
-
-
-@pytest.fixture
-def stored(monkeypatch, tiny):
-    """Runs and tests are written down, not made."""
-    trained = []
-    monkeypatch.setattr("foresight.paper.running.train_run", lambda *given: trained.append(given) or write_run(*given))
-    monkeypatch.setattr("foresight.paper.running.run_test", write_test)
-    return trained
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -142,58 +121,6 @@ def test_what_a_record_lacks_is_said_since_its_weights_are_not_here(tmp_path, mo
     chosen = replace(study("F-think"), runs=study("F-think").runs[:1])
     assert make_runs(replace(chosen, seeds=3), Workshop(tmp_path, DOCS / "results", say=said.append), Deadline())
     assert any("sokoban-100m is a record" in text for text in said)
-
-
-def test_by_a_parcel_another_machine_trains_nothing_again_and_nothing_is_drawn(stored, tmp_path, capsys):
-    words = ["paper", "T1", "F-rivals-gridworld", "--quick", "--parcel", str(tmp_path / "parcel"), "--out"]
-    assert status_of([*words, str(tmp_path / "one")]) == 0
-    assert len(stored) == 3
-    assert status_of([*words, str(tmp_path / "other")]) == 0
-    assert len(stored) == 3
-    assert not (tmp_path / "other").exists()
-    assert [path.name for path in (tmp_path / "one").iterdir()] == ["runs"]
-    capsys.readouterr()
-    words = ["paper", "T1", "--quick", "--draw-only", "--json", "--out", str(tmp_path / "other")]
-    assert status_of([*words, "--parcel", str(tmp_path / "parcel")]) == 0
-    (made,) = json.loads(capsys.readouterr().out)
-    assert [number["seeds"] for number in made["numbers"] if number["ours"] is not None] == [1] * 6
-
-
-def test_sigterm_between_runs_still_hands_everything_on(stored, tmp_path, monkeypatch):
-    record = tmp_path / "parcel" / "paper-runs.json"
-
-    def stopped(*given):
-        record.unlink()  # what was handed on after training
-        signal.raise_signal(signal.SIGTERM)
-
-    monkeypatch.setattr("foresight.paper.running.run_test", stopped)
-    words = ["paper", "T3", "--quick", "--parcel", str(tmp_path / "parcel"), "--out", str(tmp_path / "one")]
-    assert status_of(words) == 143
-    assert len(json.loads(record.read_text())["runs"]) == 1
-
-
-def test_nothing_is_begun_late():
-    begun = time.monotonic()
-    assert Deadline(9).end - Deadline(9).late == pytest.approx(90, abs=1)
-    assert Deadline(3).late - begun == pytest.approx(150, abs=1)
-    assert not Deadline().is_late()
-    assert Deadline(0)()
-
-
-def test_agents_take_the_tests_of_all_studies_for_which_they_are_trained_long_enough():
-    boxes, think, hard, table = (study(name) for name in ("F-boxes", "F-think", "F-hard", "T3"))
-    deep, shallow = with_tests_of(boxes, [think, hard, table]).runs
-    assert set(deep.tests) == {test for each in (boxes, think, table) for test in each.runs[0].tests}
-    assert shallow.tests == boxes.runs[1].tests  # a search takes long: when it is its turn
-    assert with_tests_of(study("T2"), [think, hard, table]).runs[0].tests == study("T2").runs[0].tests
-    assert not is_part(Trial("a"), [Trial("a", count=9)])
-    assert is_part(Trial("a", count=9), [Trial("a", count=9), Trial("a")])
-
-
-def test_the_order_has_everything_and_names_agents_that_are_there():
-    assert {stage.id for stage in ORDER} == set(MODULES)
-    assert all(set(stage.agents) <= {spec.label for spec in study(stage.id).runs} for stage in ORDER)
-    assert [stage.id for stage in ORDER if not stage.rates and not stage.steps] != list(MODULES)
 
 
 def test_a_table_is_written_in_latex_too(stored, tmp_path, capsys):

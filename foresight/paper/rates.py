@@ -50,7 +50,9 @@ def read_file(path: Path) -> dict[str, Any]:
     """The rates in a file."""
     stored = parse_json(read_at_most(path, LIMIT))
     if not isinstance(stored, dict) or stored.get("foresight") != KIND or not isinstance(stored.get("agents"), dict):
-        raise ForesightError(f"{path} is damaged or not from foresight: expected what `foresight paper --rates` writes")
+        raise ForesightError(
+            f"{path} is damaged or not from foresight: expected learning rates that `foresight paper` wrote"
+        )
     for agent, chosen in stored["agents"].items():
         rate = chosen.get("rate") if isinstance(chosen, dict) else None
         if not isinstance(rate, int | float) or not 0 < rate < math.inf:

@@ -1,5 +1,6 @@
 """Learning rates: agents of a study trained at several, and what that came to on held-out levels."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -29,13 +30,19 @@ def values_by_rate(spec: RunSpec, rates: Sequence[float], results: Results) -> d
     return {rate: point[1].value for rate, point in found.items() if point}
 
 
+def best_rate(spec: RunSpec, values: dict[float, float]) -> float:
+    """The rate with the best value; of several the one that is nearest to what the agent has learned at so far."""
+    now = spec.config.learn.learning_rate
+    return max(values, key=lambda rate: (values[rate], -abs(math.log(rate / now))))
+
+
 def rates_grid(study: Study, rates: Sequence[float], results: Results) -> Grid:
     """Agents by rates: the last evaluation during training; and the rate that was best."""
     percent = "%" in study.y_label
     rows = [["", *(f"{rate:g}" for rate in rates), BEST]]
     for spec in study.runs:
         known = values_by_rate(spec, rates, results)
-        best = f"{max(known, key=known.get):g}" if known else ""
+        best = f"{best_rate(spec, known):g}" if known else ""
         rows.append([spec.label, *(format_value(known.get(rate), percent) for rate in rates), best])
     return rows
 
@@ -48,5 +55,5 @@ def chosen_rates(study: Study, rates: Sequence[float], results: Results) -> dict
         if set(known) == set(rates):
             tried = {f"{rate:g}": round(value, 2) for rate, value in known.items()}
             about = {"steps": study.steps, "seeds": study.seeds, "levels": spec.eval_levels}
-            chosen[agent_key(spec.config)] = {"rate": max(known, key=known.get), "tried": tried} | about
+            chosen[agent_key(spec.config)] = {"rate": best_rate(spec, known), "tried": tried} | about
     return chosen

@@ -14,6 +14,7 @@ from foresight.paper.rates import FILE, agent_key, at_chosen_rates, read_rates, 
 from foresight.paper.running import long_enough
 from foresight.paper.study import Cell, Result, identity, missing_seeds, results_of, run_id, runs_to_train, state_of
 from foresight.paper.tables import as_latex, as_markdown, compared, grid_of, verdict
+from foresight.paper.tuning import best_rate
 from foresight.runs.cards import SHIPPED
 
 
@@ -171,6 +172,12 @@ def test_runs_that_are_too_short_are_left_out_where_there_are_longer_ones():
     short_one, long_one = result(1e6), result(2e7)
     assert long_enough([short_one, long_one], 2e7) == [long_one]
     assert long_enough([short_one], 2e7) == [short_one]
+
+
+def test_of_rates_that_are_as_good_the_one_nearest_to_that_of_now_is_best():
+    assert DRC33.config.learn.learning_rate == 6e-4
+    assert best_rate(DRC33, {1e-4: 0.0, 5e-4: 0.0, 2e-3: 0.0}) == 5e-4
+    assert best_rate(DRC33, {1e-4: 0.0, 5e-4: 0.0, 2e-3: 1.0}) == 2e-3
 
 
 def test_a_file_of_rates_is_read_as_it_was_written_or_rejected(tmp_path):

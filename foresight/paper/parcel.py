@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from foresight.analysis.pooling import read_labelled
-from foresight.analysis.records import SUFFIX, format_study, read_study_json, study_of, with_runs
+from foresight.analysis.records import SUFFIX, format_study, read_study, read_study_json, study_of, with_runs
 from foresight.errors import ForesightError
 from foresight.paper.rates import FILE as RATES
 from foresight.paper.rates import format_rates, read_rates
@@ -51,6 +51,8 @@ def parts_in(parcel: Path) -> dict[tuple[str, int], list[Path]]:
 
 def take_up(shop: Workshop) -> None:
     """Begin, in the place of each run that is not here, with the newest one in the parcel."""
+    if (shop.parcel / RECORD).exists():
+        read_study(shop.parcel / RECORD)  # one that is damaged is rejected now, and not when it is to be written
     parts = parts_in(shop.parcel)
     for name in sorted({name for name, _ in parts}):
         folder, iteration = shop.runs / name, max(each for key, each in parts if key == name)

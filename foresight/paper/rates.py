@@ -2,13 +2,12 @@
 
 import hashlib
 import json
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from foresight.errors import ForesightError
+from foresight.errors import ForesightError, printable
 from foresight.paper.study import RunSpec, Study, identity
 from foresight.runs.config import RunConfig
 from foresight.storage.arrays import parse_json
@@ -17,6 +16,7 @@ from foresight.storage.files import read_at_most, write_whole
 FILE = "paper-rates.json"
 KIND = "rates"  # what such a file says it is
 LIMIT = 2**20  # bytes
+MOST = 1000  # of a rate
 
 Rates = Mapping[str, Mapping[str, Any]]  # by agent: what was chosen, and from what
 
@@ -55,8 +55,8 @@ def read_file(path: Path) -> dict[str, Any]:
         )
     for agent, chosen in stored["agents"].items():
         rate = chosen.get("rate") if isinstance(chosen, dict) else None
-        if not isinstance(rate, int | float) or not 0 < rate < math.inf:
-            raise ForesightError(f"{path}: the rate of {agent} must be a number above 0, not {rate!r}")
+        if type(rate) not in (int, float) or not 0 < rate <= MOST:
+            raise ForesightError(f"{path}: the rate of {printable(agent)} must be a number above 0, at most {MOST}")
     return stored["agents"]
 
 

@@ -19,6 +19,7 @@ from foresight.runs.checkpoints import STATE, newest_good, read_checkpoint
 from foresight.runs.evaluations import read_evaluations
 from foresight.runs.folder import read_run
 from foresight.runs.portable import FORMS, LEFT_OUT, encode_run, export_run, find_checkpoint, import_run
+from foresight.storage.files import write_whole
 from tests.app.small_runs import status_of, use_linear_networks
 from tests.paper.toys import TINY
 
@@ -180,6 +181,14 @@ def test_parts_are_put_together_again_and_a_lost_one_leaves_the_run_out(places, 
     parts[1].write_bytes(b"something else")
     with pytest.raises(ForesightError, match=r"arriving.* is damaged|arriving.*does not fit|header"):
         take_up(quiet(tmp_path / "damaged", parcel))
+
+
+def test_a_damaged_record_is_rejected_before_anything_is_made(stored, tmp_path, capsys):
+    write_whole(tmp_path / "parcel" / RECORD, b"{}")
+    words = ["paper", "T1", "--quick", "--out", str(tmp_path / "out"), "--parcel", str(tmp_path / "parcel")]
+    assert status_of(words) == 2
+    assert "is not a record of a study" in capsys.readouterr().err
+    assert stored == []
 
 
 def test_a_file_in_the_place_of_a_parcel_is_rejected(tmp_path, capsys):

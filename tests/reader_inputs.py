@@ -124,6 +124,7 @@ def good_files() -> dict[str, list[bytes]]:
         "record": [study],
         "evaluations": [lines(EVALUATION, EVALUATION | {"seed": 1})],
         "card": [json.dumps(CARD.as_json()).encode()],
+        "rates": [b'{"foresight": "rates", "agents": {"sokoban CNN 12ab": {"rate": 4e-4, "tried": {"0.0004": 31.5}}}}'],
     }
 
 

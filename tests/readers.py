@@ -18,6 +18,7 @@ from foresight.insight.probes import from_arrays
 from foresight.levels.acquire.sources import Faults, levels_of_text, read_source
 from foresight.levels.packed import MAGIC, PREFIX, read_set
 from foresight.levels.solution import parse_solutions
+from foresight.paper.rates import format_rates, read_file
 from foresight.runs.cards import card_of, format_card, json_of
 from foresight.runs.checkpoints import Manifest, format_manifest, parse_manifest
 from foresight.runs.config import RunConfig, from_json
@@ -154,6 +155,11 @@ def read_evaluated(content: bytes) -> None:
     read_evaluations(FOLDER)
 
 
+def read_chosen(content: bytes) -> None:
+    path = written("rates.json", content)
+    format_rates(read_file(path))
+
+
 def read_card(content: bytes) -> None:
     format_card(card_of(json_of(content, Path("file")), "file"))
 
@@ -178,4 +184,5 @@ READERS: dict[str, Callable[[bytes], None]] = {
     "record": read_record,
     "evaluations": read_evaluated,
     "card": read_card,
+    "rates": read_chosen,
 }

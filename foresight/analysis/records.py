@@ -36,6 +36,13 @@ def study_of(name: str, runs: Sequence[Labelled]) -> dict[str, Any]:
     }
 
 
+def with_runs(study: dict[str, Any], runs: Sequence[Labelled]) -> dict[str, Any]:
+    """The record of a study with further runs, which replace those of their name."""
+    new = [compact_run(each, study["settings"]) for each in runs]
+    names = {run["name"] for run in new}
+    return study | {"runs": [*(run for run in study["runs"] if run["name"] not in names), *new]}
+
+
 def compact_run(labelled: Labelled, base: dict[str, Any]) -> dict[str, Any]:
     """One run of a study."""
     run, field = labelled.run, default_field([labelled])
@@ -100,11 +107,17 @@ def read_runs(words: Sequence[str]) -> list[Labelled]:
     return runs
 
 
-def read_study(path: Path) -> list[Labelled]:
-    """The runs of a record, with their curves in the place of their records."""
+def read_study_json(path: Path) -> dict[str, Any]:
+    """What a file that says it is the record of a study holds."""
     study = parse_json(read_at_most(path, LIMIT))
     if not isinstance(study, dict) or study.get("foresight") != KIND:
         raise ForesightError(f"{path} is not a record of a study; expected one that `foresight record` wrote")
+    return study
+
+
+def read_study(path: Path) -> list[Labelled]:
+    """The runs of a record, with their curves in the place of their records."""
+    study = read_study_json(path)
     try:
         runs = [restored(path, study["settings"], run) for run in study["runs"]]
     except (OverflowError, KeyError, TypeError, ValueError, AttributeError, IndexError) as error:

@@ -3,6 +3,9 @@
 import json
 import math
 import os
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -11,31 +14,38 @@ from tyro.conf import FlagCreatePairsOff, Positional, arg
 
 from foresight.app.accelerator import compile_quickly
 from foresight.app.parse import parse_options
-from foresight.errors import ForesightError, unknown
+from foresight.app.progress import TrainingProgress
+from foresight.errors import ForesightError
 
 if TYPE_CHECKING:
-    from foresight.paper.running import Deadline, Workshop
-    from foresight.paper.study import Results, RunSpec, Study
+    from foresight.paper.order import Stage
+    from foresight.paper.parcel import Sent
+    from foresight.paper.running import Workshop
+    from foresight.paper.study import Results, Study
+    from foresight.runs.config import RunConfig
 
-EXAMPLES = """Make a table or figure of the paper: train what is missing, evaluate, and draw it beside the paper's
-numbers. `list` shows all of them with their state, `all` makes them one after the other, `page` writes the results page
-from what there is.
+EXAMPLES = """Make tables and figures of the paper: train what is missing, evaluate, and draw them beside the paper's
+numbers. `list` shows all of them with their state, `all` makes them one after the other, breadth before length, `page`
+writes the results page from what is recorded.
 
 Runs are kept in FOLDER/runs and shared by all tables and figures; those recorded in --records count too. With --minutes
-it stops cleanly, and the same command resumes.
+it stops cleanly, as with Ctrl-C, and the same command resumes. With --parcel another machine resumes: all that it needs
+is in that small folder, which is read at the start and written anew at the end. Then nothing is drawn.
 
 examples:
   foresight paper list
   foresight paper T2 --minutes 55
   foresight paper T2 --agents CNN VIN --seeds 1 --out results
   foresight paper T2 --rates 2e-4 4e-4 8e-4 --steps 2e6 --seeds 1
-  foresight paper F-config --steps 1e8 --seeds 5 --out results
+  foresight paper F-config F-memory F-ablations --steps 1e8 --seeds 5 --out results
+  foresight paper all --minutes 9 --parcel parcel
+  foresight paper all --draw-only --parcel parcel
   foresight paper F-think --quick
   foresight paper T1 --format latex
   foresight paper page --out docs"""
 
 LIST, ALL, PAGE = "list", "all", "page"
-PICTURES = "images/paper"  # of the page, beside it
+MEBI = 2**20
 Flag = FlagCreatePairsOff[bool]
 
 
@@ -43,8 +53,8 @@ Flag = FlagCreatePairsOff[bool]
 class PaperOptions:
     """What to make, and how much of it."""
 
-    what: Annotated[str, Positional, arg(metavar="ID")]
-    """a table or figure such as T2 or F-config, or list, all or page"""
+    what: Annotated[tuple[str, ...], Positional, arg(metavar="ID ...", help_behavior_hint="(required)")]
+    """tables and figures such as T2 or F-config, or list, all or page"""
     steps: float | None = None
     """environment steps of each run, where not those of the list"""
     seeds: int | None = None
@@ -52,13 +62,18 @@ class PaperOptions:
     agents: tuple[str, ...] = ()
     """train and test these agents alone, named as in the drawing, such as CNN "DRC(3,3)"; the others another time"""
     rates: tuple[float, ...] = ()
-    """train every agent at each of these learning rates, and write which is best on held-out levels: nothing else"""
+    """train every agent at each of these learning rates and do nothing else; the best on held-out levels is written to
+    FOLDER/paper-rates.json, by which tables and figures are made from then on"""
     minutes: float | None = None
     """stop after so long; the same command resumes"""
     out: Path | None = None
     """where runs and drawings go: paper, or paper-quick with --quick; of `page`, where it is written: docs"""
     records: Path = Path("docs/results")
-    """records of runs that were made before (`foresight record`)"""
+    """records of runs that were made before (`foresight record`), and rates that were chosen"""
+    parcel: Path | None = None
+    """what moves between machines: records of finished runs, and those on their way in files of at most 15 MiB"""
+    parcel_mib: float = 60.0
+    """size of the parcel at most; a run that does not fit as it is leaves its games out, then rounds its optimiser"""
     format: Literal["markdown", "latex"] = "markdown"
     """of tables"""
     quick: Flag = False
@@ -69,14 +84,22 @@ class PaperOptions:
     """print one JSON document"""
 
     def __post_init__(self) -> None:
+        if not self.what:
+            raise ForesightError("which table or figure? give one such as T2, or list, all or page")
+        alone = {LIST, ALL, PAGE} & set(self.what)
+        if alone and len(self.what) > 1:
+            raise ForesightError(f"{alone.pop()} stands alone: give it, or tables and figures such as T2 F-config")
         if self.steps is not None and not (math.isfinite(self.steps) and self.steps >= 1):
             raise ForesightError(f"--steps must be a number of at least 1, such as 2e7, not {self.steps}")
         if self.seeds is not None and not 1 <= self.seeds <= 1000:
             raise ForesightError(f"--seeds must be from 1 to 1000, not {self.seeds}")
         if not all(0 < rate < math.inf for rate in self.rates):
             raise ForesightError(f"--rates must be numbers above 0, such as 4e-4, not {self.rates}")
-        if self.rates and self.what in (LIST, ALL, PAGE):
-            raise ForesightError(f"--rates is for one table or figure, not for {self.what}")
+        if alone and (self.rates or self.agents):
+            what = "--rates" if self.rates else "--agents"
+            raise ForesightError(f"{what} is for tables and figures that are named, not for {self.what[0]}")
+        if not 1 <= self.parcel_mib <= 2**20:
+            raise ForesightError(f"--parcel-mib must be from 1 to {2**20}, not {self.parcel_mib}")
         if self.minutes is not None and not 0 <= self.minutes < math.inf:
             raise ForesightError(f"--minutes must be a number of at least 0, not {self.minutes}")
         if self.out is not None and not str(self.out):
@@ -86,114 +109,98 @@ class PaperOptions:
 def main(arguments: list[str]) -> int:
     """Do what is asked; 2 where something of all could not be made."""
     options = parse_options(PaperOptions, arguments, "foresight paper", EXAMPLES)
-    from foresight.paper import studies, study
-    from foresight.paper.running import Deadline, Workshop
-    from foresight.paper.scales import Toy
-
     if options.quick:
         compile_quickly(os.environ)
-    toy = Toy() if options.quick else None
-    folder = options.out or Path("paper-quick" if options.quick else "paper")
-    if folder.exists() and not folder.is_dir():
-        raise ForesightError(f"--out {folder} is a file; expected a folder, or a name for a new one")
-    if options.records != PaperOptions.records and not options.records.is_dir():
-        raise ForesightError(f"--records {options.records}: expected a folder, and there is none")
-    if options.what == PAGE:
-        write_page(options)
+    check_folders(options)
+    if options.what == (PAGE,):
+        from foresight.paper.making import write_page
+
+        print(write_page(options.records, options.out or Path("docs")))
         return 0
-    chosen = studies() if options.what in (LIST, ALL) else [study(options.what)]
-    shop = Workshop(folder, options.records, toy)
-    if options.what == LIST:
-        show_list([sized(each, options, shop) for each in chosen], shop, options)
+    if options.what == (LIST,):
+        show_list(options)
         return 0
-    if options.agents and options.what != ALL:
-        check_agents(chosen[0], options.agents)
-    deadline, rows = Deadline(options.minutes), []
-    for each in chosen:
-        try:
-            rows.append((tune if options.rates else make)(sized(each, options, shop), shop, options, deadline))
-        except ForesightError as error:
-            if options.what != ALL:
-                raise
-            shop.say(f"{each.id} is skipped: {error}")
-            rows.append({"id": each.id, "done": False, "error": str(error)})
+    rows = make_all(options)
     report(rows, options)
     return 2 if any("error" in row for row in rows) else 0
 
 
-def check_agents(study: "Study", names: tuple[str, ...]) -> None:
-    """Reject agents that a study does not have."""
-    known = {spec.label: spec for spec in study.runs}
-    for name in names:
-        if name not in known:
-            raise unknown(f"agent of {study.id}", name, known)
+def check_folders(options: PaperOptions) -> None:
+    """Reject files in the place of folders, and records that are not there."""
+    for flag, folder in (("--out", options.out), ("--parcel", options.parcel)):
+        if folder is not None and folder.exists() and not folder.is_dir():
+            raise ForesightError(f"{flag} {folder} is a file; expected a folder, or a name for a new one")
+    if options.records != PaperOptions.records and not options.records.is_dir():
+        raise ForesightError(f"--records {options.records}: expected a folder, and there is none")
 
 
-def sized(study: "Study", options: PaperOptions, shop: "Workshop") -> "Study":
-    """The study with the steps and seeds that are asked for, at toy size where that is."""
-    from foresight.paper.running import as_trained
-    from foresight.paper.scales import shrunk
+def workshop(options: PaperOptions) -> "Workshop":
+    """Where runs are kept, and what is known beside them."""
+    from foresight.paper.running import Workshop
+    from foresight.paper.scales import Toy
 
-    if shop.toy is not None:
-        study = as_trained(shrunk(study, shop.toy), shop.toy)
-    if not study.runs:
-        return study
-    return replace(study, steps=options.steps or study.steps, seeds=options.seeds or study.seeds)
+    folder = options.out or Path("paper-quick" if options.quick else "paper")
+    return Workshop(folder, options.records, Toy() if options.quick else None, parcel=options.parcel, watch=watched)
 
 
-def make(study: "Study", shop: "Workshop", options: PaperOptions, deadline: "Deadline") -> dict[str, Any]:
-    """Train, evaluate and draw one study; what was made of it."""
-    from foresight.paper.figures import draw_study
-    from foresight.paper.running import known_runs, make_runs, results_for
-    from foresight.paper.study import longest
-    from foresight.paper.tables import as_latex, as_markdown, grid_of, verdict
-    from foresight.storage.files import make_folder, write_whole
-
-    asked = replace(study, runs=asked_of(study, options))
-    done = options.draw_only or make_runs(asked, shop, study.steps, study.seeds, deadline)
-    results = results_for(study, known_runs(shop), shop.toy)
-    cells = study.measure(study, results)
-    make_folder(shop.out)
-    files = [] if study.kind == "table" else draw_study(study, cells, shop.out, longest(results))
-    text = ""
-    if study.drawing != "pictures":
-        text = (as_latex if options.format == "latex" else as_markdown)(grid_of(study, cells))
-        files.append(shop.out / f"{study.id}.{'tex' if options.format == 'latex' else 'md'}")
-        write_whole(files[-1], text.encode())
-    numbers = [cell._asdict() for cell in cells]
-    verdict_text = verdict(study, cells) if cells else ""
-    return {
-        "id": study.id,
-        "done": done,
-        "files": [str(path) for path in files],
-        "verdict": verdict_text,
-        "numbers": numbers,
-        "text": text,
-    }
+@contextmanager
+def watched(config: "RunConfig") -> Iterator[Callable[[dict[str, Any]], None]]:
+    """Show how far a run is."""
+    with TrainingProgress(config.net.label, config.whole_steps, config.seeds).shown() as progress:
+        yield progress.show
 
 
-def tune(study: "Study", shop: "Workshop", options: PaperOptions, deadline: "Deadline") -> dict[str, Any]:
-    """Train the agents of a study at several learning rates; what came of it."""
-    from foresight.paper.running import known_runs, make_runs, results_for
-    from foresight.paper.tables import as_latex, as_markdown
-    from foresight.paper.tuning import rates_grid, with_rates
-    from foresight.storage.files import make_folder, write_whole
+def stages_of(options: PaperOptions) -> list["Stage"]:
+    """What is to be made, in its order."""
+    from foresight.paper import MODULES
+    from foresight.paper.order import ORDER, Stage
 
-    study = replace(study, runs=asked_of(study, options))
-    tuned = with_rates(study, options.rates)
-    done = options.draw_only or make_runs(tuned, shop, study.steps, study.seeds, deadline)
-    grid = rates_grid(study, options.rates, results_for(tuned, known_runs(shop), shop.toy))
-    text = (as_latex if options.format == "latex" else as_markdown)(grid)
-    make_folder(shop.out)
-    path = shop.out / f"{study.id}-rates.{'tex' if options.format == 'latex' else 'md'}"
-    write_whole(path, text.encode())
-    numbers = [dict(zip(["agent", *grid[0][1:]], row, strict=True)) for row in grid[1:]]
-    return {"id": study.id, "done": done, "files": [str(path)], "verdict": "", "numbers": numbers, "text": text}
+    if options.what != (ALL,):
+        stages = [Stage(name, options.agents, options.rates) for name in options.what]
+    elif options.quick or options.draw_only:
+        stages = [Stage(name) for name in MODULES]
+    else:
+        stages = list(ORDER)
+    return [replace(each, steps=options.steps or each.steps, seeds=options.seeds or each.seeds) for each in stages]
 
 
-def asked_of(study: "Study", options: PaperOptions) -> tuple["RunSpec", ...]:
-    """The agents of a study that are to be trained."""
-    return tuple(spec for spec in study.runs if not options.agents or spec.label in options.agents)
+def make_all(options: PaperOptions) -> list[dict[str, Any]]:
+    """Make what is asked for, one after the other; the parcel is read before and written after all, come what may."""
+    from foresight.paper.making import How, make_stages, studied
+    from foresight.paper.parcel import hand_on, take_up
+    from foresight.paper.running import Deadline
+
+    deadline, shop, stages = Deadline(options.minutes), workshop(options), stages_of(options)
+    for stage in stages:
+        studied(stage, shop)  # what is asked for wrongly is rejected before anything is made
+    how = How(not options.draw_only, not options.parcel or options.draw_only, options.format == "latex")
+    if not options.parcel or options.draw_only:
+        return make_stages(stages, shop, deadline, how, skip=options.what == (ALL,))
+    take_up(shop)
+
+    def pack() -> list["Sent"]:
+        return hand_on(shop, [studied(stage, shop) for stage in stages], int(options.parcel_mib * MEBI))
+
+    try:
+        with leaving_on_sigterm():
+            return make_stages(stages, replace(shop, after_run=pack), deadline, how, skip=options.what == (ALL,))
+    finally:
+        for sent in pack():
+            shop.say(f"{options.parcel}: {sent.name} is on its way, {sent.form}, {sent.bytes / 1e6:.1f} MB")
+
+
+@contextmanager
+def leaving_on_sigterm() -> Iterator[None]:
+    """Let SIGTERM end the command as an exception does, so that what is to be done at its end is done."""
+
+    def leave(number: int, frame: object) -> None:
+        raise SystemExit(128 + number)
+
+    before = signal.signal(signal.SIGTERM, leave)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def report(rows: list[dict[str, Any]], options: PaperOptions) -> None:
@@ -204,20 +211,24 @@ def report(rows: list[dict[str, Any]], options: PaperOptions) -> None:
     for row in rows:
         if "error" in row:
             continue
-        print(row["text"])
-        print(f"{row['id']}: {', '.join(row['files'])}")
-        if row["verdict"]:
-            print(row["verdict"])
+        for line in (row["text"], f"{row['id']}: {', '.join(row['files']) or 'nothing drawn'}", row["verdict"]):
+            if line:
+                print(line)
         if not row["done"]:
             print("the time was over before all was done: the same command resumes")
 
 
-def show_list(chosen: list["Study"], shop: "Workshop", options: PaperOptions) -> None:
+def show_list(options: PaperOptions) -> None:
     """Print the state of every study."""
+    from foresight.paper import MODULES
+    from foresight.paper.making import studied
+    from foresight.paper.order import Stage
     from foresight.paper.running import known_runs, results_for
     from foresight.paper.speeds import device_kind
 
+    shop = workshop(options)
     known, device = known_runs(shop), device_kind()
+    chosen = [studied(Stage(name, steps=options.steps, seeds=options.seeds), shop) for name in MODULES]
     rows = [row_of(study, results_for(study, known, shop.toy), device) for study in chosen]
     if options.json:
         print(json.dumps(rows, indent=1))
@@ -228,6 +239,7 @@ def show_list(chosen: list["Study"], shop: "Workshop", options: PaperOptions) ->
         left = format_seconds(row["seconds"])
         steps = f"{row['steps']:.0e}".replace("+0", "") if row["steps"] else "-"
         print(f"{row['id']:<22} {row['kind']:<7} {runs:>7} {steps:>7} {row['seeds']:>5} {left:>12}  {row['title']}")
+    print("the command of each: foresight paper ID")
 
 
 def row_of(study: "Study", results: "Results", device: str) -> dict[str, Any]:
@@ -257,25 +269,3 @@ def format_seconds(seconds: float | None) -> str:
     if seconds < 3600:
         return f"{seconds / 60:.0f} min"
     return f"{seconds / 3600:.1f} h" if seconds < 100 * 3600 else f"{seconds / 86400:,.0f} days"
-
-
-def write_page(options: PaperOptions) -> None:
-    """Write the results page and its figures from records."""
-    from foresight.paper import studies
-    from foresight.paper.figures import draw_study
-    from foresight.paper.page import is_drawn, page_of
-    from foresight.paper.running import recorded_runs, results_for
-    from foresight.paper.study import longest
-    from foresight.storage.files import make_folder, write_whole
-
-    folder, known, drawn = options.out or Path("docs"), recorded_runs(options.records), {}
-    make_folder(folder / PICTURES)
-    for each in studies():
-        results = results_for(each, known)
-        cells = each.measure(each, results)
-        if is_drawn(each, cells):
-            draw_study(each, cells, folder / PICTURES, longest(results), formats=("png",))
-            drawn[each.id] = f"{PICTURES}/{each.id}.png"
-    path = folder / "paper.md"
-    write_whole(path, page_of(studies(), known, results_for, drawn).encode())
-    print(path)

@@ -178,6 +178,11 @@ class HostState(NamedTuple):
     optimiser: optax.OptState
     iterations: Array  # int32 [], completed
 
+    @property
+    def agent(self) -> Net:
+        """The network that is kept as the agent."""
+        return self.net
+
 
 GradientStep = Callable[[tuple[Net, optax.OptState], Trajectory], tuple]
 

@@ -23,9 +23,10 @@ def agent(
     levels: str | None = None,
     net_set: tuple[str, ...] = (),
     env: tuple[str, ...] = (),
+    recipe: str = "default",
 ) -> RunConfig:
-    """The settings of one agent: the preset `default` of its domain, and what is tuned for its network."""
-    base = preset("default", domain, net)
+    """The settings of one agent: a preset in its domain, and what is tuned for its network."""
+    base = preset(recipe, domain, net)
     settings = replace(base.net, depth=depth, ticks=ticks, net_set=net_set)
     if (domain, net) in FLOAT32:
         settings = replace(settings, dtype="float32")
@@ -46,10 +47,12 @@ def on_sokoban(
     ticks: int | None = None,
     tests: tuple[Trial, ...] = (Trial(VALID),),
     eval_levels: str = VALID,
+    most_seeds: int | None = None,
     **settings,
 ) -> RunSpec:
     """An agent of a study on Sokoban, watched on held-out levels during training and tested on all of them."""
-    return RunSpec(label, sokoban(net, depth, ticks, **settings), tests, eval_levels=eval_levels)
+    config = sokoban(net, depth, ticks, **settings)
+    return RunSpec(label, config, tests, eval_levels=eval_levels, most_seeds=most_seeds)
 
 
 def elsewhere(
@@ -61,11 +64,21 @@ def elsewhere(
     return RunSpec(label, agent(domain, net, depth, ticks, **settings), tests)
 
 
+def three_networks(domain: str) -> tuple[RunSpec, ...]:
+    """The networks that the paper compares in domains other than Sokoban and Gridworld."""
+    return (
+        elsewhere(domain, "DRC(3,3)", "drc", 3, 3),
+        elsewhere(domain, "DRC(1,1)", "drc", 1, 1),
+        elsewhere(domain, "ResNet", "resnet"),
+    )
+
+
 DRC33 = on_sokoban("DRC(3,3)", "drc", 3, 3)
+LITERAL = on_sokoban("DRC(3,3), preset paper", "drc", 3, 3, recipe="paper", most_seeds=1)
 DRC11 = on_sokoban("DRC(1,1)", "drc", 1, 1)
 RESNET = on_sokoban("ResNet", "resnet")
 CNN = on_sokoban("CNN", "cnn")
-I2A = on_sokoban("I2A", "i2a")
+I2A = on_sokoban("I2A", "i2a", most_seeds=1)
 LSTM33 = on_sokoban("LSTM(3,3)", "lstm", 3, 3)
 LSTM11 = on_sokoban("LSTM(1,1)", "lstm", 1, 1)
 ATREEC = on_sokoban("ATreeC", "atreec")

@@ -5,7 +5,7 @@ import numpy as np
 
 from foresight.envs import DOMAINS, make
 from foresight.envs.pictures import draw_all
-from foresight.paper.study import Picture, Study
+from foresight.paper.study import Picture, drawings
 
 
 def pictures() -> list[Picture]:
@@ -18,14 +18,9 @@ def pictures() -> list[Picture]:
     return shown
 
 
-STUDY = Study(
-    id="F-domains",
-    kind="figure",
-    title="The planning domains",
-    compare="Drawings: Sokoban, Boxworld, MiniPacman and Gridworld at the start of an episode.",
-    measure=lambda study, results: [],
-    drawing="pictures",
-    pictures=pictures,
-    steps=0,
-    seeds=0,
+STUDY = drawings(
+    "F-domains",
+    "The planning domains",
+    "Drawings: Sokoban, Boxworld, MiniPacman and Gridworld at the start of an episode.",
+    pictures,
 )

@@ -1,8 +1,11 @@
 """Appendix: the generalisation gap, solved of the training levels less solved of the test levels, by set size."""
 
-from foresight.paper.agents import VALID, by_train_size
+from dataclasses import replace
+
+from foresight.paper.agents import VALID
+from foresight.paper.figure_trainsize import STUDY as OWN_LEVELS
 from foresight.paper.measures import last_mean
-from foresight.paper.numbers import TEXT, known
+from foresight.paper.numbers import known
 from foresight.paper.study import Cell, Results, Study
 
 
@@ -19,19 +22,12 @@ def measure(study: Study, results: Results) -> list[Cell]:
     return cells
 
 
-STUDY = Study(
+STUDY = replace(
+    OWN_LEVELS,
     id="F-gap",
-    kind="figure",
     title="Generalisation gap by training-set size, Sokoban",
     compare="The gap grows as sets shrink, and more for (1,1): 33.5 points against 6.5 at 10,000 levels.",
     measure=measure,
-    drawing="bars",
-    runs=by_train_size(),
     paper=known({"DRC(3,3)": {"10k": 6.5}, "DRC(1,1)": {"10k": 33.5}}),
-    source=TEXT,
-    steps=5e7,
-    seeds=1,
-    paper_steps=1e9,
-    x_label="levels trained on",
     y_label="points lost from training to test levels",
 )

@@ -3,9 +3,11 @@
 from foresight.paper.agents import on_sokoban
 from foresight.paper.measures import by_seed, cell, last_mean, mean_of, value_of
 from foresight.paper.numbers import TEXT, known
+from foresight.paper.shipped import best_shipped
 from foresight.paper.study import Cell, Result, Results, Study, Trial
 
-POLICY, SEARCH, BUDGET = "DRC(3,3), policy alone", "DRC(1,1), tree search", 100_000
+BEST, POLICY = "Best of all agents, policy alone", "DRC(3,3) on unfiltered, policy alone"
+SEARCH, BUDGET = "DRC(1,1), tree search", 100_000
 
 
 def searched(found: list[Result]) -> Cell:
@@ -18,10 +20,12 @@ def searched(found: list[Result]) -> Cell:
 
 
 def measure(study: Study, results: Results) -> list[Cell]:
-    """Both ways beside the paper's."""
-    cells = [cell(POLICY, "hard", last_mean(results[POLICY], "hard")), searched(results[SEARCH])]
+    """Both ways beside the paper's; its policy is its best agent, so beside it stands ours of those shipped."""
+    score = best_shipped("hard")
+    best = Cell(BEST, "hard", score.solved_percent, *score.ci95, seeds=1) if score else Cell(BEST, "hard")
+    cells = [best, cell(POLICY, "hard", last_mean(results[POLICY], "hard")), searched(results[SEARCH])]
     paper = {each.series: each.value for each in study.paper}
-    return [each._replace(paper=paper[each.series]) for each in cells]
+    return [each._replace(paper=paper.get(each.series)) for each in cells]
 
 
 STUDY = Study(
@@ -35,11 +39,12 @@ STUDY = Study(
         on_sokoban(POLICY, "drc", 3, 3, tests=(Trial("hard"),)),
         on_sokoban(SEARCH, "drc", 1, 1, tests=(Trial("hard", search=BUDGET),)),
     ),
-    paper=known({POLICY: {"hard": 80.0}, SEARCH: {"hard": 94.0}}),
+    paper=known({BEST: {"hard": 80.0}, SEARCH: {"hard": 94.0}}),
     source=TEXT,
     steps=1e8,
     seeds=1,
     paper_steps=2e9,
     x_label="",
-    note="The paper's policy is its best agent of all, trained on medium levels too.",
+    note="The paper's policy is its best agent of all, within 2e9 steps; ours is the best of those that come with the "
+    "package, a single seed. Tree search with that one is in `docs/search.md`.",
 )

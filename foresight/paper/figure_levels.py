@@ -7,7 +7,7 @@ from foresight.envs import make
 from foresight.envs.pictures import draw_all
 from foresight.levels.cells import LevelError
 from foresight.levels.naming import find_set
-from foresight.paper.study import Picture, Study
+from foresight.paper.study import Picture, drawings
 
 SETS = {"unfiltered": "unfiltered-valid", "medium": "medium-valid", "hard": "hard"}
 OURS = {"unfiltered": "builtin/test", "medium": "builtin/test", "hard": "builtin/hard"}
@@ -27,14 +27,9 @@ def pictures() -> list[Picture]:
     return shown
 
 
-STUDY = Study(
-    id="F-levels",
-    kind="figure",
-    title="Levels of Sokoban by difficulty",
-    compare="Drawings: four boxes on a board of 10x10 cells, in rooms that get harder from left to right.",
-    measure=lambda study, results: [],
-    drawing="pictures",
-    pictures=pictures,
-    steps=0,
-    seeds=0,
+STUDY = drawings(
+    "F-levels",
+    "Levels of Sokoban by difficulty",
+    "Drawings: four boxes on a board of 10x10 cells, in rooms that get harder from left to right.",
+    pictures,
 )

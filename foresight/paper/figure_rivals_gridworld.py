@@ -1,21 +1,14 @@
-"""Appendix: DRC(3,3) against VIN and CNN on Gridworld, learning curves."""
+"""Appendix: DRC(3,3) against VIN and CNN on Gridworld: the runs of Table 1 as learning curves."""
 
-from foresight.paper.agents import GRIDWORLD
-from foresight.paper.measures import curve
-from foresight.paper.numbers import GRIDWORLD as PAPER
-from foresight.paper.numbers import TEXT, known
-from foresight.paper.study import Study
+from dataclasses import replace
 
-STUDY = Study(
+from foresight.paper.table_gridworld import STUDY as TABLE
+
+STUDY = replace(
+    TABLE,
     id="F-rivals-gridworld",
     kind="figure",
     title="DRC(3,3) against VIN and CNN on Gridworld",
     compare="VIN starts first, DRC(3,3) overtakes it within 1e7 steps.",
-    measure=curve(None),
     drawing="lines",
-    runs=GRIDWORLD,
-    paper=known(PAPER),
-    source=TEXT,
-    steps=1e7,
-    paper_steps=1e7,
 )

@@ -1,21 +1,9 @@
 """Figure 5: DRC(3,3) and DRC(1,1) trained on 900,000, 10,000 and 1,000 levels: their own levels and the test set."""
 
 from foresight.paper.agents import SIZES, VALID, by_train_size
-from foresight.paper.measures import cell, last_mean
+from foresight.paper.measures import OWN, on_sets
 from foresight.paper.numbers import TEXT
-from foresight.paper.study import Cell, Results, Study
-
-
-def measure(study: Study, results: Results) -> list[Cell]:
-    """Each agent on the levels it was trained on, and on the test set."""
-    cells = []
-    for spec in study.runs:
-        network, _, size = spec.label.rpartition(", ")
-        found = results[spec.label]
-        cells.append(cell(f"{network}, own levels", size, last_mean(found, spec.tests[0].levels)))
-        cells.append(cell(f"{network}, test levels", size, last_mean(found, VALID)))
-    return cells
-
+from foresight.paper.study import Study
 
 STUDY = Study(
     id="F-trainsize",
@@ -23,7 +11,7 @@ STUDY = Study(
     title="Training sets of three sizes, unfiltered Sokoban",
     compare="With fewer training levels (1,1) loses far more on the test set than (3,3); at 1,000 levels both solve "
     "fewer of their own levels too.",
-    measure=measure,
+    measure=on_sets({"own levels": OWN, "test levels": VALID}),
     drawing="bars",
     runs=by_train_size(),
     source=TEXT,

@@ -9,10 +9,11 @@ import numpy as np
 from foresight.analysis.figures import new_figure, write_figure
 from foresight.paper.measures import RUN_OF, short
 from foresight.paper.numbers import TEXT
-from foresight.paper.study import Cell, Picture, Study
+from foresight.paper.study import STEPS, Cell, Picture, Study
 
 FORMATS = ("png", "svg")
 DPI = 150
+MARKERS = "osD^vPhX"  # which also tell agents apart where there are no colours, as in print
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8A6D3B")
 WIDEST_BAR = 0.3
 SMOOTHED = 1 / 200  # of the paper's run
@@ -57,7 +58,8 @@ def draw_study(
             axis.set_ylim(0, 102)
         handles, labels = axis.get_legend_handles_labels()
         if labels:
-            ours_first = sorted(range(len(labels)), key=lambda number: labels[number].endswith(", paper"))
+            is_ours = [isinstance(handle, tuple) for handle in handles]  # as bars and lines with intervals are
+            ours_first = sorted(range(len(labels)), key=lambda number: not is_ours[number])
             named = [[each[number] for number in ours_first] for each in (handles, labels)]
             axis.legend(*named, frameon=False, fontsize=7, loc="upper left", bbox_to_anchor=(1.0, 1.0))
     paths = [folder / f"{study.id}.{suffix}" for suffix in formats]
@@ -67,9 +69,9 @@ def draw_study(
 
 
 def margins(cells: Sequence[Cell]) -> np.ndarray:
-    """How far the intervals reach below and above our numbers, [2, cells]; 0 where there is none."""
-    below = [0.0 if c.low is None else c.ours - c.low for c in cells]
-    return np.array([below, [0.0 if c.high is None else c.high - c.ours for c in cells]])
+    """How far the intervals reach below and above our numbers, [2, cells]; NaN where there is none to be drawn."""
+    below = [np.nan if c.low is None else c.ours - c.low for c in cells]
+    return np.array([below, [np.nan if c.high is None else c.high - c.ours for c in cells]])
 
 
 def window_of(study: Study, cells: Sequence[Cell]) -> float:
@@ -94,7 +96,8 @@ def draw_lines(axis, study: Study, cells: Sequence[Cell]) -> None:
             seeds = max(c.seeds for c in ours)
             axis.errorbar(
                 [c.x for c in ours], smoothed(ours, window_of(study, ours)), margins(ours), color=colour, capsize=2,
-                elinewidth=0.8, linestyle="-" if is_longest else ":", marker="o", markersize=3.5,
+                elinewidth=0.8, linestyle="-" if is_longest else ":", markersize=4,
+                marker=MARKERS[agents.index(agent_of(series)) % len(MARKERS)],
                 markerfacecolor=colour if is_longest else "white",
                 label=f"{series}, {seeds} seed{'s' if seeds > 1 else ''}",
             )  # fmt: skip
@@ -103,6 +106,8 @@ def draw_lines(axis, study: Study, cells: Sequence[Cell]) -> None:
                       markersize=5, label=paper_label(study, series))  # fmt: skip
     if any(cell.x >= 1e8 for cell in numbered):
         axis.set_xscale("log")
+    elif study.x_label != STEPS:
+        axis.set_xticks(sorted({cell.x for cell in numbered}))
     gains = [cell for cell in cells if isinstance(cell.x, str) and cell.paper is not None]
     text = "\n".join(f"{c.series}: {c.x}: paper {c.paper:g}" for c in gains)
     axis.text(0.02, 0.02, text, transform=axis.transAxes, fontsize=7)

@@ -106,12 +106,12 @@ def curve(levels: str | None) -> Measure:
                 taken = {point[0] for point in near.values() if point}
                 cells += [cell(series, x, near[x], value) for x, value in known.items()]
                 cells += [cell(series, float(steps), (steps, mean)) for steps, mean in found if steps not in taken]
-        return cells + others(study, cells)
+        return cells + others(study)
 
     return measure
 
 
-def others(study: Study, cells: Sequence[Cell]) -> list[Cell]:
+def others(study: Study) -> list[Cell]:
     """The paper's numbers of lines that are not agents of ours, such as reference lines."""
     ours = {spec.label for spec in study.runs}
     return [Cell(each.series, each.x, paper=each.value) for each in study.paper if each.series not in ours]
@@ -131,6 +131,24 @@ def cell(series: str, x: float | str, point: tuple[int, Mean] | None, paper: flo
     return Cell(series, x, mean.value, mean.low, mean.high, mean.seeds, paper)
 
 
+OWN = "own"  # in the place of a set: the levels that an agent was trained on
+
+
+def on_sets(sets: dict[str, str | None]) -> Measure:
+    """Agents called NETWORK, SIZE, by the size: each network on each of the sets, which have a name in the drawing."""
+
+    def measure(study: Study, results: Results) -> list[Cell]:
+        cells = []
+        for spec in study.runs:
+            network, _, size = spec.label.rpartition(", ")
+            for name, levels in sets.items():
+                played = spec.tests[0].levels if levels == OWN else levels
+                cells.append(cell(f"{network}, {name}", size, last_mean(results[spec.label], played)))
+        return cells
+
+    return measure
+
+
 def across(columns: dict[str | float, tuple[str | None, int]]) -> Measure:
     """The trained agents in several tests, each a column: a set of levels and thinking steps."""
 
@@ -140,6 +158,6 @@ def across(columns: dict[str | float, tuple[str | None, int]]) -> Measure:
             known = {each.x: each.value for each in study.paper if each.series == spec.label}
             for x, (levels, think) in columns.items():
                 cells.append(cell(spec.label, x, last_mean(results[spec.label], levels, think), known.get(x)))
-        return cells + others(study, cells)
+        return cells + others(study)
 
     return measure

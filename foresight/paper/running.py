@@ -1,9 +1,11 @@
 """The thin shell around studies: finds runs and records, trains and evaluates what is missing, stops in time."""
 
 import json
+import math
 import signal
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,14 +14,25 @@ from foresight.analysis.pooling import read_labelled
 from foresight.analysis.records import SUFFIX, read_study
 from foresight.errors import ForesightError
 from foresight.paper.scales import Toy, played_levels
-from foresight.paper.study import Result, Results, RunSpec, Study, results_of, run_id, runs_to_train
+from foresight.paper.study import Result, Results, RunSpec, Study, Trial, identity, results_of, run_id, runs_to_train
 from foresight.paper.testing import run_test, tests_missing
 from foresight.runs.config import RunConfig
 from foresight.runs.loop import say_on_stderr
+from foresight.runs.metrics import Record
 from foresight.runs.tracking import TrackSettings
 
+METRICS = "metrics.jsonl"
 RUNS = "runs"  # the folder of run folders
 POINTS, TOY_POINTS = 20, 2  # evaluations during training
+LATE, LATE_SHARE = 90.0, 1 / 6  # seconds before the end, or their share of the time, in which nothing new is begun
+
+Watch = Callable[[RunConfig], AbstractContextManager[Callable[[Record], None]]]  # shows the records of a run
+
+
+@contextmanager
+def unwatched(config: RunConfig) -> Iterator[Callable[[Record], None]]:
+    """Nobody sees the records."""
+    yield lambda record: None
 
 
 @dataclass(frozen=True)
@@ -30,6 +43,9 @@ class Workshop:
     records: Path | None = None
     toy: Toy | None = None
     say: Callable[[str], None] = say_on_stderr
+    parcel: Path | None = None  # what came from another machine
+    watch: Watch = unwatched
+    after_run: Callable[[], None] = lambda: None
 
     @property
     def runs(self) -> Path:
@@ -42,17 +58,31 @@ class Deadline:
 
     def __init__(self, minutes: float | None = None):
         """Start the clock."""
-        self.end = None if minutes is None else time.monotonic() + 60 * minutes
+        seconds = math.inf if minutes is None else 60 * minutes
+        self.end = time.monotonic() + seconds
+        self.late = self.end - min(LATE, LATE_SHARE * seconds)
 
     def __call__(self) -> bool:
         """Whether the time is over."""
-        return self.end is not None and time.monotonic() >= self.end
+        return time.monotonic() >= self.end
+
+    def is_late(self) -> bool:
+        """Whether too little time is left to begin anything: what has to be compiled first cannot be stopped."""
+        return time.monotonic() >= self.late
+
+
+def run_folders(shop: Workshop) -> list[Path]:
+    """The folders of all runs in a workshop; one that ended before its first step has no records yet."""
+    found = sorted(path.parent for path in shop.runs.glob("*/config.json")) if shop.runs.is_dir() else []
+    return [folder for folder in found if (folder / METRICS).exists()]
 
 
 def known_runs(shop: Workshop) -> list[Result]:
-    """Everything that was trained: the run folders, and at full size the records."""
-    folders = sorted(path.parent for path in shop.runs.glob("*/config.json")) if shop.runs.is_dir() else []
+    """Everything that was trained: the run folders, what came in a parcel, and at full size the records."""
+    folders = run_folders(shop)
     found = [result_of(each) for each in read_labelled([str(folder) for folder in folders])]
+    arrived = recorded_runs(shop.parcel) if shop.parcel else []
+    found += [each for each in arrived if Path(each.source).name not in {folder.name for folder in folders}]
     return found + (recorded_runs(shop.records) if shop.records and shop.toy is None else [])
 
 
@@ -81,11 +111,16 @@ def result_of(labelled: Any) -> Result:
 
 def results_for(study: Study, known: Sequence[Result], toy: Toy | None = None) -> Results:
     """The runs of each agent of a study; at toy size, evaluations during training under the name of the study's set."""
-    results = {spec.label: results_of(spec, known) for spec in study.runs}
+    results = {spec.label: long_enough(results_of(spec, known), study.steps) for spec in study.runs}
     if toy is None:
         return results
     names = {spec.label: (played_levels(spec.eval_levels, toy), spec.eval_levels) for spec in study.runs}
     return {label: [renamed(result, *names[label]) for result in found] for label, found in results.items()}
+
+
+def long_enough(found: list[Result], steps: float) -> list[Result]:
+    """The runs that are as long as asked for; where there are none, what there is."""
+    return [result for result in found if result.config["steps"] >= steps] or found
 
 
 def renamed(result: Result, played: str | None, name: str | None) -> Result:
@@ -117,38 +152,77 @@ def as_trained(study: Study, toy: Toy | None) -> Study:
     return replace(study, runs=runs)
 
 
-def make_runs(study: Study, shop: Workshop, steps: float, seeds: int, is_over: Callable[[], bool]) -> bool:
+def make_runs(study: Study, shop: Workshop, deadline: Deadline) -> bool:
     """Train and test what a study still needs; False where the time was over before all was done."""
     for spec in study.runs:
         found = results_of(spec, known_runs(shop))
-        for config in runs_to_train(spec, found, steps, seeds):
-            if is_over():
+        for config in runs_to_train(spec, found, study.steps, study.seeds):
+            if deadline.is_late():
                 return False
             folder = shop.runs / run_id(config)
             shop.say(f"{study.id}, {spec.label}: {folder}")
             tracking = tracking_of(replace(spec, config=config), shop.toy)
-            if not train_run(config, folder, tracking, is_over):
-                return False
-        if not take_tests(study, spec, shop, is_over):
+            with shop.watch(config) as show:
+                if not train_run(config, folder, tracking, deadline, show):
+                    return False
+            shop.after_run()
+        if not take_tests(study, spec, shop, deadline):
             return False
     return True
 
 
-def take_tests(study: Study, spec: RunSpec, shop: Workshop, is_over: Callable[[], bool]) -> bool:
-    """Test the trained runs of an agent; False where the time was over before all was done."""
-    for result in results_of(spec, known_runs(shop)):
-        missing = list(tests_missing(spec, result)) if result.is_finished else []
-        if missing and not Path(result.source).is_dir():
-            shop.say(f"{study.id}, {spec.label}: {result.source} is a record: {len(missing)} tests are left out")
+def take_tests(study: Study, spec: RunSpec, shop: Workshop, deadline: Deadline) -> bool:
+    """Test the runs of an agent that are long enough; False where the time was over before all was done."""
+    taken = False
+    for result, missing in untested(study, spec, known_runs(shop)):
+        folder = Path(result.source)
+        if not folder.is_dir():
+            shop.say(f"{study.id}, {spec.label}: {folder} is a record: {len(missing)} tests are left out")
             continue
         for test in missing:
-            if is_over():
+            if deadline.is_late():
                 return False
-            run_test(Path(result.source), test, shop.toy)
+            run_test(folder, test, shop.toy)
+            taken = True
+    if taken:
+        shop.after_run()
     return True
 
 
-def train_run(config: RunConfig, folder: Path, tracking: TrackSettings, is_over: Callable[[], bool]) -> bool:
+def untested(study: Study, spec: RunSpec, known: Sequence[Result]) -> list[tuple[Result, list[Trial]]]:
+    """The runs of an agent, as long as the study asks, that have not taken all of its tests, with those."""
+    found = [each for each in results_of(spec, known) if each.is_finished and each.config["steps"] >= study.steps]
+    listed = [(each, list(tests_missing(spec, each))) for each in found]
+    return [(result, missing) for result, missing in listed if missing]
+
+
+def with_tests_of(study: Study, others: Sequence[Study]) -> Study:
+    """A study whose agents also take the tests that they, at most so long trained, have in others: once for all."""
+    runs = []
+    for spec in study.runs:
+        wanted = identity(spec.config.as_json())
+        same = [each for other in others if other.steps <= study.steps for each in other.runs]
+        shared = [test for each in same if identity(each.config.as_json()) == wanted for test in each.tests]
+        tests = (*spec.tests, *(test for test in shared if not test.search))  # which takes long: when it is its turn
+        runs.append(replace(spec, tests=tuple(test for test in dict.fromkeys(tests) if not is_part(test, tests))))
+    return replace(study, runs=tuple(runs))
+
+
+def is_part(test: Trial, tests: Iterable[Trial]) -> bool:
+    """Whether one of some tests is the same on more levels."""
+    return test.count is not None and any(
+        other._replace(count=test.count) == test and (other.count is None or other.count > test.count)
+        for other in tests
+    )
+
+
+def train_run(
+    config: RunConfig,
+    folder: Path,
+    tracking: TrackSettings,
+    is_over: Callable[[], bool],
+    show: Callable[[Record], None] = lambda record: None,
+) -> bool:
     """Train one run to its end, or save and stop it when the time is over."""
     from foresight.runs.actors import run_host_training
     from foresight.runs.agents import for_this_device
@@ -156,7 +230,8 @@ def train_run(config: RunConfig, folder: Path, tracking: TrackSettings, is_over:
 
     asked = []
 
-    def stop_in_time(state: Any, records: Any) -> None:
+    def stop_in_time(state: Any, records: list[Record]) -> None:
+        show(records[-1])
         if is_over() and not asked:
             asked.append(True)
             signal.raise_signal(signal.SIGTERM)  # what the loop answers by saving

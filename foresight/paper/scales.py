@@ -25,12 +25,18 @@ class Toy:
     max_episode_steps: tuple[int, int] = (10, 20)
     budget: int = 50  # expansions of a search
     fewer: int = 500  # a small training set has so many times fewer levels
+    host_agents: int = 4  # of a study of games on the host, which are slow
+    host_steps: float = 80
+    host_envs: int = 4
     train: str = f"{OURS}train"
     test: str = f"{OURS}test"
 
 
 def shrunk(study: Study, toy: Toy) -> Study:
     """The study at toy size: every run and test with small numbers, one seed."""
+    if any(spec.config.is_on_host for spec in study.runs):
+        study = replace(study, runs=study.runs[: toy.host_agents])
+        toy = replace(toy, steps=toy.host_steps, num_envs=toy.host_envs)
     runs = tuple(shrunk_spec(spec, toy) for spec in study.runs)
     return replace(study, runs=runs, steps=toy.steps if runs else 0, seeds=1 if runs else 0)
 
@@ -44,7 +50,8 @@ def shrunk_spec(spec: RunSpec, toy: Toy) -> RunSpec:
 def shrunk_test(test: Trial, toy: Toy) -> Trial:
     """A test of few levels."""
     search = toy.budget if test.search else None
-    return test._replace(count=toy.count, think=test.think[: toy.thinking], search=search)
+    most = toy.max_episode_steps[1]
+    return test._replace(count=toy.count, think=test.think[: toy.thinking], search=search, max_steps=most)
 
 
 def played_levels(levels: str | None, toy: Toy | None) -> str | None:
@@ -69,7 +76,7 @@ def shrunk_config(config: RunConfig, toy: Toy) -> RunConfig:
         small = SMALL_BOARDS if config.domain == "gridworld" else ()
         env = replace(env, env=(*env.env, *small), max_episode_steps=toy.max_episode_steps)
     net = shrunk_net(config.net, toy, encoded=config.domain != "gridworld")
-    return replace(config, learn=learn, env=env, net=net, iterations_per_call=5)
+    return replace(config, learn=learn, env=env, net=net, iterations_per_call=1 if config.is_on_host else 5)
 
 
 def shrunk_net(net: NetSettings, toy: Toy, encoded: bool) -> NetSettings:

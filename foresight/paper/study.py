@@ -15,8 +15,10 @@ from foresight.paper.numbers import Known
 from foresight.runs.config import RunConfig
 from foresight.runs.evaluations import Entry
 from foresight.runs.folder import flatten
+from foresight.runs.program import BY_LIBRARY
 
 NOT_IDENTITY = ("steps", "seed", "seeds", "iterations_per_call", "net.dtype", "learn.non_finite")
+STEPS = "environment steps"  # what most figures have along the horizontal axis
 REACHED = 0.99  # of the steps asked for: a run that is stopped in its last call is as good as done
 
 
@@ -28,6 +30,7 @@ class Trial(NamedTuple):
     count: int | None = None  # the first levels, so many; None for all
     search: int | None = None  # solve by tree search with so many expansions a level, and not by playing
     imitation: bool = False  # how often the agent would do what its expert does, and not how well it plays
+    max_steps: int | None = None  # of an episode, where that is shorter than the domain's
 
 
 FRESH = "fresh"  # levels of a domain that are not in the fixed set which was trained on
@@ -42,6 +45,11 @@ class RunSpec:
     tests: tuple[Trial, ...] = ()
     eval_levels: str | None = None  # what is played during training (sokoban)
     eval_count: int = 1000
+    most_seeds: int | None = None  # of an agent that is slow to train
+
+    def seeds_of(self, seeds: int) -> int:
+        """How many of a study's seeds are trained of this agent."""
+        return min(seeds, self.most_seeds or seeds)
 
 
 class Result(NamedTuple):
@@ -102,10 +110,17 @@ class Study:
     steps: float = 2e7  # of our runs, unless others are asked for
     seeds: int = 3
     paper_steps: float | None = None
-    x_label: str = "environment steps"
+    x_label: str = STEPS
     y_label: str = "levels solved, %"
     note: str = ""
     pictures: Callable[[], list["Picture"]] | None = None  # of a figure that shows levels and not numbers
+
+
+def drawings(name: str, title: str, compare: str, pictures: Callable[[], list[Picture]]) -> Study:
+    """A figure that shows levels and no numbers: it needs no run."""
+    return Study(
+        name, "figure", title, compare, lambda study, results: [], "pictures", pictures=pictures, steps=0, seeds=0
+    )
 
 
 class State(NamedTuple):
@@ -154,15 +169,17 @@ def missing_seeds(spec: RunSpec, found: Sequence[Result], steps: float, seeds: i
         for seed in result.seeds
         if result.config["steps"] >= steps and result.steps >= REACHED * steps and result.is_finished
     }
-    return [seed for seed in range(seeds) if seed not in done][: max(0, seeds - len(done))]
+    needed = spec.seeds_of(seeds)
+    return [seed for seed in range(needed) if seed not in done][: max(0, needed - len(done))]
 
 
 def runs_to_train(spec: RunSpec, found: Sequence[Result], steps: float, seeds: int) -> list[RunConfig]:
-    """The runs that train what is missing, neighbouring seeds together in one program (games on the host: alone)."""
+    """The runs that train what is missing, neighbouring seeds together in one program where that is faster."""
     runs: list[RunConfig] = []
+    together = not spec.config.is_on_host and spec.config.net.net not in BY_LIBRARY
     for seed in missing_seeds(spec, found, steps, seeds):
         last = runs[-1] if runs else None
-        if last and last.seed + last.seeds == seed and not spec.config.is_on_host:
+        if last and last.seed + last.seeds == seed and together:
             runs[-1] = replace(last, seeds=last.seeds + 1)
         else:
             runs.append(replace(spec.config, steps=steps, seed=seed, seeds=1))
@@ -172,7 +189,7 @@ def runs_to_train(spec: RunSpec, found: Sequence[Result], steps: float, seeds: i
 def state_of(study: Study, results: Results, steps: float, seeds: int) -> State:
     """How many of a study's runs are trained, a run being one seed of one agent."""
     missing = sum(len(missing_seeds(spec, results[spec.label], steps, seeds)) for spec in study.runs)
-    needed = seeds * len(study.runs)
+    needed = sum(spec.seeds_of(seeds) for spec in study.runs)
     return State(needed - missing, needed)
 
 

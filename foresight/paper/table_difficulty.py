@@ -3,19 +3,12 @@
 from foresight.paper.agents import VALID, on_sokoban
 from foresight.paper.measures import across
 from foresight.paper.numbers import TEXT, known
+from foresight.paper.shipped import best_shipped
 from foresight.paper.study import Cell, Results, Study, Trial
-from foresight.runs.cards import SHIPPED, SUFFIX, Score, read_card
 
 BEST = "Best of all agents"
 TESTS = (Trial(VALID), Trial("medium-valid"), Trial("hard"))
 COLUMNS = {"unfiltered": (VALID, 0), "medium": ("medium-valid", 0), "hard": ("hard", 0)}
-
-
-def best_shipped(levels: str) -> Score | None:
-    """The best score that an agent of the package has on a set, without thinking steps."""
-    cards = [read_card(path) for path in sorted(SHIPPED.glob(f"*{SUFFIX}"))]
-    scores = [score for card in cards if card for score in card.scores if (score.levels, score.think) == (levels, 0)]
-    return max(scores, key=lambda score: score.solved_percent, default=None)
 
 
 def measure(study: Study, results: Results) -> list[Cell]:

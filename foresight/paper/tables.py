@@ -54,7 +54,7 @@ def grid_of(study: Study, cells: Sequence[Cell]) -> Grid:
     columns = sorted({cell.x for cell in kept}, key=column_order([cell.x for cell in cells]))
     places = {(cell.series, cell.x): cell for cell in kept}
     heads = ["", *(f"{who}, {format_x(x)}" for x in columns for who in ("ours", "paper"))]
-    percent = "%" in study.y_label or "points" in study.y_label
+    percent = is_percent(study)
     rows = []
     for series in dict.fromkeys(cell.series for cell in kept):
         row = [series]
@@ -63,6 +63,11 @@ def grid_of(study: Study, cells: Sequence[Cell]) -> Grid:
             row += [format_ours(cell, percent), format_value(cell.paper if cell else None, percent)]
         rows.append(row)
     return without_empty_columns([heads, *rows])
+
+
+def is_percent(study: Study) -> bool:
+    """Whether a study's numbers are percentages or differences of such."""
+    return "%" in study.y_label or "points" in study.y_label
 
 
 def column_order(places: Sequence[float | str]) -> Callable[[float | str], tuple[bool, float]]:
@@ -77,7 +82,7 @@ def format_ours(cell: Cell | None, percent: bool) -> str:
         return NOTHING
     value = format_value(cell.ours, percent)
     if cell.low is not None and cell.high is not None:
-        return f"{value} ± {format_value(cell.high - cell.ours, percent) or 0}"
+        return f"{value} ± {format_value((cell.high - cell.low) / 2, percent)}"
     return value
 
 
@@ -113,12 +118,12 @@ def verdict(study: Study, cells: Sequence[Cell]) -> str:
     missing = sorted({cell.series for cell in cells} - {cell.series for cell in cells if cell.ours is not None})
     ours = {spec.label for spec in study.runs}
     absent = [name for name in missing if not ours or name in ours or any(label.startswith(name) for label in ours)]
-    parts = [f"{where(cell)} {format_value(cell.ours, True)} against the paper's {cell.paper:g}" for cell in both]
+    percent = is_percent(study)
+    parts = [compared(cell, percent) for cell in both]
     if not parts:
         begin = "No number of ours stands beside one of the paper's yet"
     elif len(parts) > MOST:
-        equal = sum(cell.ours == cell.paper for cell in both)
-        begin = f"{equal} of {len(both)} numbers are equal to the paper's"
+        begin = counted(both)
     else:
         begin = "; ".join(parts)
     tail = f"; no number yet of {', '.join(absent)}" if absent else ""
@@ -126,8 +131,29 @@ def verdict(study: Study, cells: Sequence[Cell]) -> str:
 
 
 MOST = 12  # comparisons that a sentence can hold
+NEAR_POINTS = 1.0  # of percent: so near is as good as the same
+CLOSE = 1e-3  # of a count
 
 
-def where(cell: Cell) -> str:
-    """A cell in words."""
-    return f"{cell.series}, {format_x(cell.x)}:"
+def compared(cell: Cell, percent: bool) -> str:
+    """A number beside the paper's: the same, above or below."""
+    ours, paper = format_value(cell.ours, percent), format_value(cell.paper, percent)
+    here, by = f"{cell.series}, {format_x(cell.x)}: {ours}", cell.ours - cell.paper
+    if ours == paper:
+        return f"{here}, as the paper's"
+    if cell.low is not None and cell.low <= cell.paper <= cell.high:
+        return f"{here}, the paper's {paper} within our interval"
+    if percent and abs(by) <= NEAR_POINTS:
+        return f"{here}, within a point of the paper's {paper}"
+    amount = f"{abs(by):.1f} points" if percent else format_value(abs(by), percent)
+    return f"{here}, {amount} {'above' if by > 0 else 'below'} the paper's {paper}"
+
+
+def counted(both: Sequence[Cell]) -> str:
+    """How many of many numbers are the paper's, and which are furthest off."""
+    others = [cell for cell in both if cell.ours != cell.paper]
+    close = sum(abs(cell.ours - cell.paper) <= CLOSE * cell.paper for cell in others)
+    shown = sorted(others, key=lambda cell: -abs(cell.ours - cell.paper) / max(cell.paper, 1))[:4]
+    named = "; ".join(compared(cell, False) for cell in shown)
+    near = f", {close} more to a thousandth" if close else ""
+    return f"{len(both) - len(others)} of {len(both)} numbers are equal to the paper's{near}; furthest off: {named}"

@@ -42,11 +42,15 @@ def tests_missing(spec: RunSpec, result: Result) -> Iterator[Trial]:
 
 
 def taken(result: Result, test: Trial, think: int) -> bool:
-    """Whether all seeds of a run have played a test after their last step, on as many levels as are asked for."""
+    """Whether all seeds of a run have played a test after their last step, on as many levels as are asked for.
+
+    Thinking times are compared on the same levels: there it is not enough to have played more of them.
+    """
+    wanted = test.count or ENDLESS
+    most = wanted if len(test.think) > 1 else ENDLESS
     last = [each for each in result.entries if each["trained_steps"] == result.steps and fits(each, test.levels, think)]
-    return {each["seed"] for each in last if each.get("whole") or size_of(each) >= (test.count or ENDLESS)} >= set(
-        result.seeds
-    )
+    enough = [each for each in last if each.get("whole") or size_of(each) >= wanted]
+    return {each["seed"] for each in enough if size_of(each) <= most} >= set(result.seeds)
 
 
 def run_test(folder: Path, test: Trial, toy: Toy | None = None) -> None:
@@ -67,7 +71,8 @@ def run_test(folder: Path, test: Trial, toy: Toy | None = None) -> None:
 def played(agent: Agent, test: Trial, think: int) -> dict[str, Any]:
     """One evaluation, greedy, under the name of the set that the study gives it."""
     scored = agent.config.is_scored
-    settings = PlaySettings(max_steps=agent.default_max_steps if scored else PAPER_MAX_STEPS, think=think)
+    longest = agent.default_max_steps if scored else PAPER_MAX_STEPS
+    settings = PlaySettings(max_steps=min(longest, test.max_steps or longest), think=think)
     row = entry(agent, settings, 0, evaluate(agent, settings, test.count))
     there = None if agent.config.is_on_host else agent.env.level_count
     whole = there is not None and size_of(row) >= there

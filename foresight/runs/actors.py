@@ -96,6 +96,12 @@ def run_host_training(
         )
 
 
+def first_host_state(config: RunConfig) -> HostState:
+    """The state of a run of games on the host before its first iteration."""
+    make_env = partial(build_host_env, config, config.learn.minibatch, threads_of_an_actor(config))
+    return init_host_training(first_net(config, make_env, build_net), config.schedule)
+
+
 def reject_what_the_host_cannot(config: RunConfig, devices: DeviceSettings, tracking: TrackSettings) -> None:
     """One agent learns in one process on one device, the first."""
     if config.seeds > 1:

@@ -10,39 +10,31 @@ import pytest
 from foresight.analysis.figures import new_figure
 from foresight.paper import MODULES, study
 from foresight.paper.figures import draw_bars, draw_lines, length_note, smoothed, window_of
-from foresight.paper.running import Workshop, as_trained, known_runs, make_runs, results_for, train_run
+from foresight.paper.running import (
+    Deadline,
+    Workshop,
+    as_trained,
+    known_runs,
+    make_runs,
+    results_for,
+    train_run,
+)
 from foresight.paper.scales import shrunk
 from foresight.paper.study import Cell, run_id, runs_to_train
 from foresight.runs.folder import read_run
 from foresight.runs.metrics import read_metrics
 from foresight.runs.tracking import TrackSettings
 from tests.app.small_runs import status_of, use_linear_networks
-from tests.paper.toys import TINY, row, write_run, write_test
+from tests.paper.toys import TINY, row
 
 DOCS = Path(__file__).parents[2] / "docs"
 
 
-@pytest.fixture
-def tiny(monkeypatch):
-    """Toy size is tiny from now on."""
-    monkeypatch.setattr("foresight.paper.scales.Toy", TINY)
-    monkeypatch.setattr("foresight.paper.figures.DPI", 20)
-
-
-@pytest.fixture
-def stored(monkeypatch, tiny):
-    """Runs and tests are written down, not made."""
-    trained = []
-    monkeypatch.setattr("foresight.paper.running.train_run", lambda *given: trained.append(given) or write_run(*given))
-    monkeypatch.setattr("foresight.paper.running.run_test", write_test)
-    return trained
-
-
-@pytest.mark.parametrize("name", [name for name in MODULES if name != "T5"])
+@pytest.mark.parametrize("name", MODULES)
 def test_every_study_is_made_and_drawn(name, stored, tmp_path, capsys):
     assert status_of(["paper", name, "--quick", "--out", str(tmp_path), "--json"]) == 0
     (made,) = json.loads(capsys.readouterr().out)
-    chosen = study(name)
+    chosen = shrunk(study(name), TINY())
     assert made["done"]
     suffixes = [Path(file).suffix for file in made["files"]]
     assert suffixes == ([] if chosen.kind == "table" else [".png", ".svg"]) + (
@@ -77,14 +69,17 @@ def test_more_seeds_and_more_steps_are_trained_beside_those_that_are_there(store
     assert status_of(words) == 0
     assert status_of([*words, "--seeds", "3"]) == 0
     assert status_of([*words, "--steps", "480"]) == 0
-    assert [(config.seed, config.seeds, config.steps) for config, *_ in stored[::3]] == [
-        (0, 1, 24), (1, 2, 24), (0, 1, 480),
-    ]  # fmt: skip
+    trained = {
+        net: [(config.seed, config.seeds, config.steps) for config, *_ in stored if config.net.net == net]
+        for net in ("drc", "cnn")
+    }
+    assert trained["drc"] == [(0, 1, 24), (1, 2, 24), (0, 1, 480)]
+    assert trained["cnn"] == [(0, 1, 24), (1, 1, 24), (2, 1, 24), (0, 1, 480)]  # seeds of which gain nothing together
     capsys.readouterr()
     assert status_of(["paper", "list", "--quick", "--out", str(tmp_path), "--json"]) == 0
     rows = {row["id"]: row for row in json.loads(capsys.readouterr().out)}
     assert (rows["T1"]["runs_done"], rows["T1"]["runs_needed"]) == (3, 3)
-    assert (rows["T2"]["runs_done"], rows["T2"]["runs_needed"]) == (0, 7)
+    assert (rows["T2"]["runs_done"], rows["T2"]["runs_needed"]) == (0, 8)
 
 
 def test_agents_of_a_study_can_be_trained_apart(stored, tmp_path, capsys):
@@ -116,13 +111,15 @@ def test_the_learning_rate_that_is_best_on_held_out_levels_is_told(stored, tmp_p
     assert "| CNN | 70.0 | 60.0 | 0.0002 |" in (tmp_path / "T1-rates.md").read_text()
     assert status_of([*words[:-2], "--rates", "0"]) == 2
     assert status_of(["paper", "list", "--rates", "1e-4"]) == 2
+    assert status_of([*words[:2], "--quick", "--out", str(tmp_path), "--agents", "CNN", "--steps", "480"]) == 0
+    assert [config.learn.learning_rate for config, *_ in stored[4:]] == [2e-4]  # the study is made with what was chosen
 
 
 def test_what_a_record_lacks_is_said_since_its_weights_are_not_here(tmp_path, monkeypatch):
     monkeypatch.setattr("foresight.paper.running.train_run", lambda *given: True)
     said = []
     chosen = replace(study("F-think"), runs=study("F-think").runs[:1])
-    assert make_runs(chosen, Workshop(tmp_path, DOCS / "results", say=said.append), 1e8, 3, lambda: False)
+    assert make_runs(replace(chosen, seeds=3), Workshop(tmp_path, DOCS / "results", say=said.append), Deadline())
     assert any("sokoban-100m is a record" in text for text in said)
 
 
@@ -198,7 +195,7 @@ def real(tmp_path_factory):
         toy = TINY()
         chosen = as_trained(shrunk(study("F-think"), toy), toy)
         shop = Workshop(out, None, toy, say=lambda text: None)
-        made = make_runs(chosen, shop, chosen.steps, chosen.seeds, lambda: False)
+        made = make_runs(chosen, shop, Deadline())
         return chosen, shop, made
 
 
@@ -206,10 +203,23 @@ def test_agents_are_trained_and_tested_with_time_to_think(real):
     chosen, shop, made = real
     assert made
     cells = chosen.measure(chosen, results_for(chosen, known_runs(shop), shop.toy))
-    assert [(cell.series, cell.x) for cell in cells if cell.ours is not None] == [
-        (label, x) for label in ("DRC(3,3)", "LSTM(1,1)") for x in (0.0, 1.0, "points gained, best")
+    labels = [spec.label for spec in chosen.runs]
+    assert [(cell.series, cell.x) for cell in cells if cell.ours is not None and cell.series in labels] == [
+        (label, x) for label in labels for x in (0.0, 1.0, "points gained, best")
     ]
     assert all(result.is_finished for result in known_runs(shop))
+
+
+def test_a_run_that_was_killed_before_its_first_step_is_none_yet(stored, tmp_path, capsys):
+    words = ["paper", "T1", "--quick", "--out", str(tmp_path), "--json"]
+    assert status_of(words) == 0
+    killed = next(tmp_path.glob("runs/*drc33*"))
+    (killed / "metrics.jsonl").unlink()
+    capsys.readouterr()
+    assert status_of(["paper", "list", *words[2:]]) == 0
+    assert {row["id"]: row["runs_done"] for row in json.loads(capsys.readouterr().out)}["T1"] == 2
+    assert status_of(words) == 0
+    assert len(stored) == 4
 
 
 def test_a_run_stops_in_time_and_the_next_call_finishes_it(real, monkeypatch, tmp_path):

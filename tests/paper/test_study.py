@@ -10,8 +10,11 @@ from foresight.paper import MODULES, studies, study, table_difficulty
 from foresight.paper.agents import DRC33, VALID, agent, sokoban
 from foresight.paper.measures import curve, mean_of, short
 from foresight.paper.numbers import CURVES, Known
-from foresight.paper.study import Result, identity, missing_seeds, results_of, run_id, runs_to_train, state_of
-from foresight.paper.tables import as_latex, as_markdown, grid_of, verdict
+from foresight.paper.rates import FILE, agent_key, at_chosen_rates, read_rates, write_rates
+from foresight.paper.running import long_enough
+from foresight.paper.study import Cell, Result, identity, missing_seeds, results_of, run_id, runs_to_train, state_of
+from foresight.paper.tables import as_latex, as_markdown, compared, grid_of, verdict
+from foresight.paper.tuning import best_rate
 from foresight.runs.cards import SHIPPED
 
 
@@ -85,7 +88,7 @@ def test_a_run_that_was_cut_short_and_made_again_is_left_out():
 def test_the_state_counts_seeds_of_agents():
     table = study("T2")
     results = {spec.label: [] for spec in table.runs} | {"DRC(3,3)": [result(seeds=2)]}
-    assert state_of(table, results, 2e7, 3) == (2, 21)
+    assert state_of(table, results, 2e7, 3) == (2, 20)
 
 
 def test_a_curve_is_the_mean_over_seeds_at_each_step_with_the_papers_numbers_where_they_are():
@@ -120,7 +123,75 @@ def test_tables_say_ours_beside_the_papers_in_both_formats():
     assert as_markdown(grid).splitlines()[2] == "| DRC(3,3) | 91.5 | 79.9 |"
     assert r"DRC(3,3) & 91.5 & 79.9 \\" in as_latex([*grid, ["50 %", "1 ± 2", "_"]])
     assert r"50 \% & 1 $\pm$ 2 & \_ \\" in as_latex([*grid, ["50 %", "1 ± 2", "_"]])
-    assert verdict(small, cells) == "DRC(3,3), 2e7: 91.5 against the paper's 79.9."
+    assert verdict(small, cells) == "DRC(3,3), 2e7: 91.5, 11.6 points above the paper's 79.9."
+
+
+def test_a_verdict_says_above_below_or_near():
+    def said(ours, paper, low=None, high=None, percent=True):
+        return compared(Cell("CNN", 2e7, ours, low, high, paper=paper), percent).partition(": ")[2]
+
+    assert said(91.5, 79.9) == "91.5, 11.6 points above the paper's 79.9"
+    assert said(70.0, 79.9) == "70.0, 9.9 points below the paper's 79.9"
+    assert said(79.0, 79.9) == "79.0, within a point of the paper's 79.9"
+    assert said(70.0, 79.9, 60.0, 80.0) == "70.0, the paper's 79.9 within our interval"
+    assert said(79.9, 79.9) == "79.9, as the paper's"
+    assert said(118, 119, percent=False) == "118, 1 below the paper's 119"
+
+
+def test_of_many_numbers_those_furthest_off_are_named():
+    cells = [Cell("a", float(x), 1000.0, paper=1000.0) for x in range(10)]
+    cells += [Cell("b", 1.0, 1000.5, paper=1000.0), Cell("b", 2.0, 500.0, paper=1000.0), Cell("b", 3.0, 7.0, paper=0)]
+    said = verdict(study("T4"), cells)
+    assert said.startswith("10 of 13 numbers are equal to the paper's, 1 more to a thousandth; furthest off: b, 3: 7, ")
+
+
+def test_agents_of_the_package_stand_beside_the_papers_numbers():
+    def ours(name, x):
+        each = study(name)
+        cells = each.measure(each, {spec.label: [] for spec in each.runs})
+        return {cell.series: cell.ours for cell in cells if cell.x == x and cell.ours is not None}
+
+    assert ours("F-boxes", "7 boxes")["drc33-100m, 1e8 steps"] > 90
+    assert ours("F-think", "points gained, best")["drc33-100m, 1e8 steps"] > 3
+    assert ours("F-hard", "hard")["Best of all agents, policy alone"] > 70
+
+
+def test_what_is_gained_by_thinking_is_counted_on_the_same_levels():
+    def think(steps, percent, levels):
+        return entry(0, 10**8, percent, "medium-valid", think=steps) | {"levels": levels}
+
+    each = study("F-think")
+    entries = (think(0, 60.0, 50_000), think(0, 50.0, 5000), think(4, 58.0, 5000))
+    found = {spec.label: [] for spec in each.runs} | {"DRC(3,3)": [result(1e8, entries=entries)]}
+    cells = {(cell.series, cell.x): cell.ours for cell in each.measure(each, found)}
+    assert cells["DRC(3,3)", "points gained, best"] == 8
+    assert cells["DRC(3,3)", 0.0] == 50
+
+
+def test_runs_that_are_too_short_are_left_out_where_there_are_longer_ones():
+    short_one, long_one = result(1e6), result(2e7)
+    assert long_enough([short_one, long_one], 2e7) == [long_one]
+    assert long_enough([short_one], 2e7) == [short_one]
+
+
+def test_of_rates_that_are_as_good_the_one_nearest_to_that_of_now_is_best():
+    assert DRC33.config.learn.learning_rate == 6e-4
+    assert best_rate(DRC33, {1e-4: 0.0, 5e-4: 0.0, 2e-3: 0.0}) == 5e-4
+    assert best_rate(DRC33, {1e-4: 0.0, 5e-4: 0.0, 2e-3: 1.0}) == 2e-3
+
+
+def test_a_file_of_rates_is_read_as_it_was_written_or_rejected(tmp_path):
+    key = agent_key(DRC33.config)
+    write_rates(tmp_path, {key: {"rate": 3e-4}})
+    write_rates(tmp_path, {"other": {"rate": 1e-3}})
+    assert read_rates([None, tmp_path / "absent", tmp_path]) == {key: {"rate": 3e-4}, "other": {"rate": 1e-3}}
+    (chosen,) = at_chosen_rates(replace(study("F-config"), runs=(DRC33,)), read_rates([tmp_path])).runs
+    assert chosen.config.learn.learning_rate == 3e-4
+    assert agent_key(chosen.config) == key
+    for text in ("", "[]", '{"foresight": "rates", "agents": {"a": {"rate": -1}}}', '{"foresight": "rates"}'):
+        (tmp_path / FILE).write_text(text)
+        with pytest.raises(ForesightError, match=FILE):
+            read_rates([tmp_path])
 
 
 def test_what_has_no_number_yet_is_said():

@@ -29,7 +29,7 @@ def row(config, seed, steps, played, **more):
     return about | {"max_steps": 120, "levels": 2, "solved_percent": percent, "play_seed": 0} | more
 
 
-def write_run(config, folder, tracking, is_over):
+def write_run(config, folder, tracking, is_over, show):
     """What training leaves behind: settings, records, evaluations along the way."""
     run = open_run(folder, config.as_json())
     seeds = range(config.seed, config.seed + config.seeds)

@@ -265,12 +265,20 @@ struct Place {
   __device__ __forceinline__ int granule() const { return (half * kF + channel) * 4 + quad; }  // place in stored arrays
 };
 
+// The same number, but what is made of it is made again each time, and takes no registers meanwhile.
+__device__ __forceinline__ int anew(int x) {
+  asm volatile("" : "+r"(x));
+  return x;
+}
+
 // What a thread alone keeps for each module from tick to tick, a number for each of its slots: in shared memory, or, if the
 // network is deep, in global memory; slots that are no cells are 0 there.
 struct Own {
   float* base;                                   // [D][14][threads], or [D, cells, F]
   __device__ __forceinline__ float* place(const Place& at, int d, int i) const {
-    return kDeep ? base + (d * kCells + at.cell(i)) * kF + at.channel : base + (d * kMine + i) * kThreads + threadIdx.x;
+    if (!kDeep) return base + ((d * kMine + i) * kThreads + threadIdx.x);
+    const int slot = anew(at.slot(0)) + i / 2 * 8 + i % 2;
+    return base + (d * kCells + (at.is_cell(i) ? at.first() + slot - slot / kAcross : 0)) * kF + at.channel;
   }
   __device__ __forceinline__ void put(const Place& at, int d, int i, float v) const {
     if (!kDeep || at.is_cell(i)) *place(at, d, i) = v;
@@ -467,13 +475,11 @@ __device__ __forceinline__ void save_hidden(const ForwardArgs& args, const Place
 
 template <bool kSave>
 __device__ __forceinline__ void update_module(const ForwardArgs& args, const Place& at, const ForwardShared& s,
-                                              const float (&acc)[kSlots / 2], int which, int d, const uint2 (&inputs)[kMine],
+                                              const float (&acc)[kSlots / 2], int which, int d, const uint2 (&inputs)[kMine], const float (&cell)[kMine],
                                               size_t tick, int turn) {
   const bool upper = at.half;
   const float4 inj = s.injected[d * kF + at.channel];
   bf16 h[kMine];
-  float cell[kMine];
-  if (kDeep) s.cell.fetch(at, d, cell);
 #pragma unroll
   for (int j = 0; j < kMine / 2; ++j) {
     float kept[4], got[4];
@@ -553,6 +559,7 @@ __global__ void __launch_bounds__(kThreads, 1) forward(ForwardArgs args) {
           const uint64_t below = operand(hidden + (d ? other(which) * D + d - 1 : which * D + D - 1) * kHidden);
           const bool ends = t == T - 1 && n == N - 1 && d == D - 1;
           const unsigned char* next = d + 1 < D ? weights + (d + 1) * kGroups * kGroupBytes : ends && !last_one ? weights_of(b + clusters) : weights;
+          float cell[kMine];
           PoolWeights pooling;
           float acc[kSlots / 2];
 #pragma unroll
@@ -580,6 +587,7 @@ __global__ void __launch_bounds__(kThreads, 1) forward(ForwardArgs args) {
 #pragma unroll
               for (int i = group * 2 - 6; i < group * 2 - 4; ++i)
                 inputs[i] = ask(reinterpret_cast<const uint2*>(inputs_here + ((step * kCells + at.cell(i)) * D + d) * kGates));
+            if (kDeep && group == 10) s.cell.fetch(at, d, cell);
             if (group + 1 < kGroups) await_products<kPending>(); else await_products<0>();
             if (group >= kPending) ring.release(group - kPending);
             ring.go_on(group, weights + d * kGroups * kGroupBytes, next, b == first && !t && !n && !d, ends && last_one);
@@ -589,7 +597,7 @@ __global__ void __launch_bounds__(kThreads, 1) forward(ForwardArgs args) {
           }
           hold(acc);
           turn = 1 - turn;
-          update_module<kSave>(args, at, s, acc, which, d, inputs, (kept * N + n) * D + d, turn);
+          update_module<kSave>(args, at, s, acc, which, d, inputs, cell, (kept * N + n) * D + d, turn);
           if (kSave && kStrips > 1 && !threadIdx.x) await_reading();  // neighbours may write to what was stored
           publish();
           meet();  // the new h_d and its pooled values are there
@@ -841,8 +849,9 @@ __device__ __forceinline__ void walk_back(const BackwardArgs& args, unsigned cha
 #pragma unroll
         for (int i = 0; i < kMine; ++i) {
           const size_t where = b * state + ((size_t)d * kCells + at.cell(i)) * kF + at.channel;
-          if (at.is_cell(i)) args.d_c_initial[where] += *s.d_cell.place(at, d, i), args.d_h_initial[where] += d == D - 1 ? d_hidden[i] : *s.d_hidden.place(at, d, i);
-          s.d_hidden.put(at, d, i, 0), s.d_cell.put(at, d, i, 0);
+          float *cell = s.d_cell.place(at, d, i), *hidden = s.d_hidden.place(at, d, i);
+          if (at.is_cell(i)) args.d_c_initial[where] += *cell, args.d_h_initial[where] += d == D - 1 ? d_hidden[i] : *hidden;
+          if (!kDeep || at.is_cell(i)) *cell = *hidden = 0;
           if (d == D - 1) d_hidden[i] = 0;
         }
     if (!threadIdx.x) await_storing(), tell(args.progress + strip * 2, T - t);

@@ -29,6 +29,7 @@ INSTRUCTIONS = {
         "commit_products": "gpu::commit();",
         "await_products": "gpu::await(kMore);",
         "hold": "",
+        "anew": "return x;",
         "publish": "",
         "meet": "__syncthreads();",
         "ask": "return *p;",

@@ -1,5 +1,4 @@
-"""The kernel's sources compiled for a CPU, called as jax's FFI calls them on a GPU; what they say in assembly is said in
-C++ instead."""
+"""The kernel's sources compiled for a CPU, called as jax's FFI calls them on a GPU; assembly is replaced by C++."""
 
 import ctypes
 import math
@@ -68,25 +67,23 @@ def device_code(form: str) -> str:
 
 
 class Emulator:
-    """The functions of a source for one size of board.
+    """The functions of a source for one size of board, compiled with more flags."""
 
-    `switch` is, for `mma`, whether all that may be is in shared memory; for `wgmma`, whether what runs by itself is late.
-    """
-
-    def __init__(self, compiler: str, folder: Path, form: str, grid: tuple[int, int], switch: bool, *flags: str):
+    def __init__(self, compiler: str, folder: Path, form: str, grid: tuple[int, int], *more: str):
         code, library = folder / "device.inc", folder / "emulator.so"
         code.write_text(device_code(form))
-        flags = [*flags, "-std=c++17", "-O1", "-fno-strict-aliasing", "-w", "-shared", "-fPIC"]
-        flags += [f"-DGRID_H={grid[0]}", f"-DGRID_W={grid[1]}", f'-DDEVICE_CODE="{code}"']
+        flags = ["-std=c++17", "-O1", "-fno-strict-aliasing", "-w", "-shared", "-fPIC", f'-DDEVICE_CODE="{code}"']
+        flags += [f"-DGRID_H={grid[0]}", f"-DGRID_W={grid[1]}", *more]
         subprocess.run([compiler, *flags, "-o", library, HERE / f"{form}.cpp"], check=True)
-        self.library, self.form, self.switch = ctypes.CDLL(str(library)), form, switch
+        self.library = ctypes.CDLL(str(library))
+        self.switch = True  # `mma`: all that may be is in shared memory; `wgmma`: what runs by itself is late
 
-    def call(self, name, results, ticks, grid, *arguments):
-        """What the GPU's function of this name gives for one trajectory, or several."""
+    def call(self, name, results, ticks, stack, *arguments):
+        """What the GPU's function of this name gives for one trajectory, or several of one network."""
         given = [np.ascontiguousarray(x) for x in arguments]
         made = [np.frombuffer(b"\xff" * x.size * x.dtype.itemsize, x.dtype).reshape(x.shape).copy() for x in results]
-        (*batch, depth, _, _, _), is_first = given[8 if name == "backward" else 4].shape, given[-4 if name == "backward" else -1]
-        sizes = [math.prod(batch), depth, ticks, is_first.shape[-1]]
+        states, is_first = (given[8], given[6]) if name == "backward" else (given[4], given[7])
+        sizes = [math.prod(states.shape[:-4]), stack[0], ticks, is_first.shape[-1]]
         if name == "backward":
             self.run("backward_of", [], [*given, *made], sizes)
         else:

@@ -170,7 +170,7 @@ def test_a_source_runs_on_the_gpus_it_is_made_for(monkeypatch, capability, force
     monkeypatch.delenv(kernel.FORCED, raising=False)
     if forced:
         monkeypatch.setenv(kernel.FORCED, forced)
-    assert kernel.obstacle_to.__wrapped__((10, 10), 3) == obstacle
+    assert kernel.obstacle_to.__wrapped__((10, 10), 3, "auto") == obstacle
 
 
 @pytest.mark.parametrize(("capability", "form"), [("8.0", "mma"), ("9.0", "wgmma"), ("12.0", "mma"), ("0.0", "wgmma")])
@@ -182,8 +182,12 @@ def test_the_source_is_the_one_for_the_gpu_unless_the_environment_says(monkeypat
     assert kernel.form() == "mma"
 
 
-@pytest.mark.parametrize(("verdict", "obstacle"), [(None, None), ("it is wrong", "it is wrong")])
-def test_a_kernel_that_does_not_agree_is_not_taken(monkeypatch, tmp_path, verdict, obstacle):
+@pytest.mark.parametrize(
+    ("backend", "verdict", "obstacle"), [("auto", None, None), ("auto", "wrong", "wrong"), ("cuda", "wrong", None)]
+)
+def test_a_kernel_that_does_not_agree_is_taken_by_those_alone_who_insist(
+    monkeypatch, tmp_path, backend, verdict, obstacle
+):
     monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
     monkeypatch.setattr(kernel, "capability_here", lambda: "9.0")
     monkeypatch.setattr(shutil, "which", lambda command: "/nvcc")
@@ -191,7 +195,7 @@ def test_a_kernel_that_does_not_agree_is_not_taken(monkeypatch, tmp_path, verdic
     monkeypatch.setattr(
         kernel, "verdict_on", lambda library, grid, modules: verdict if library.stem == "9" else "other"
     )
-    assert kernel.obstacle_to.__wrapped__((10, 10), 9) == obstacle
+    assert kernel.obstacle_to.__wrapped__((10, 10), 9, backend) == obstacle
 
 
 def test_a_source_that_there_is_not_is_an_error(monkeypatch):

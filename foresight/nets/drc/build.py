@@ -41,11 +41,11 @@ def known(backend: str) -> str:
 
 
 def chosen(backend: str, grid: tuple[int, int], modules: int, covered: bool) -> bool:
-    """Whether the kernel runs, for a setting `backend`: `auto` where it can, `cuda` or an error, `xla` never."""
+    """Whether the kernel runs, for a setting `backend`: `auto` where it can and is right, `cuda` or an error."""
     if backend == "xla":
         return False
     obstacle = None if covered else "this network is not one it covers (ConvLSTM, 32 features, bfloat16)"
-    obstacle = obstacle or obstacle_to(grid, modules)
+    obstacle = obstacle or obstacle_to(grid, modules, backend)
     if obstacle and backend == "cuda":
         raise ForesightError(f"the CUDA core cannot run: {obstacle}; `auto` takes the XLA core then")
     say_once(f"recurrent core: {'XLA, ' + obstacle if obstacle else 'CUDA kernel'}")
@@ -59,8 +59,11 @@ def say_once(sentence: str) -> None:
 
 
 @functools.cache
-def obstacle_to(grid: tuple[int, int], modules: int) -> str | None:
-    """Why the kernel cannot run here for a grid and a depth; None when it is built and registered."""
+def obstacle_to(grid: tuple[int, int], modules: int, backend: str) -> str | None:
+    """Why the kernel is not to run here for a grid and a depth; None when it is built and registered.
+
+    What it computes is looked at unless `backend` is `cuda`, which insists.
+    """
     if jax.default_backend() != "gpu":
         return "there is no GPU"
     capability = capability_here()
@@ -79,7 +82,7 @@ def obstacle_to(grid: tuple[int, int], modules: int) -> str | None:
     except (OSError, subprocess.CalledProcessError) as error:
         LOG.warning("the CUDA core did not build: %s", getattr(error, "stderr", None) or error)
         return "it did not build"
-    return verdict_on(library, grid, modules)
+    return None if backend == "cuda" else verdict_on(library, grid, modules)
 
 
 def capability_here() -> str:

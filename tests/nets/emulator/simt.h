@@ -143,9 +143,10 @@ inline void multiply_matrices(float (&acc)[4], const uint32_t (&a)[4], uint32_t 
   }
 }
 
-// A kernel on so many blocks, one after the other; what went wrong, or nothing.
+// A kernel on so many blocks, one after the other; what went wrong, or nothing. Warps go on unevenly: some sleep until the
+// others wait for them.
 inline const char* run(int blocks, int threads, size_t shared, std::function<void()> kernel) {
-  constexpr size_t guard = 4096;
+  constexpr size_t guard = 1 << 17;             // bytes after it, to see what goes beyond
   std::vector<unsigned char> memory(shared + guard + 128, 0xff);
   block_memory = memory.data() + (128 - (uintptr_t)memory.data() % 128) % 128;
   body = kernel, fault = nullptr, gridDim.x = blocks;
@@ -157,16 +158,20 @@ inline const char* run(int blocks, int threads, size_t shared, std::function<voi
       fiber.context.uc_stack.ss_sp = fiber.stack.data(), fiber.context.uc_stack.ss_size = fiber.stack.size(), fiber.context.uc_link = &scheduler;
       makecontext(&fiber.context, (void (*)())(+[] { ++waits_over, body(), fibers[threadIdx.x].over = true, fibers[threadIdx.x].meetings = ~0ull; }), 0);
     }
+    uint32_t asleep = 0, random = 1;               // a bit for each warp; numbers of a congruential generator
     for (bool all = false; !all;) {
       const uint64_t before = waits_over;
       all = true;
       for (int i = 0; i < threads; ++i) {
+        if (asleep >> i / 32 & 1) { all = false; continue; }
         if (fibers[i].over) continue;
         threadIdx.x = i;
         swapcontext(&scheduler, &fibers[i].context);
         all &= fibers[i].over;
       }
-      if (!all && waits_over == before) return "all threads wait for each other";
+      if (waits_over == before && !asleep && !all) return "all threads wait for each other";
+      random = random * 1664525 + 1013904223;
+      asleep = asleep ? (waits_over == before ? 0 : asleep) : random >> 24;
     }
     if (std::any_of(block_memory + shared, block_memory + shared + guard, [](unsigned char v) { return v != 0xff; })) fault = "more shared memory is written than there is";
     if (fault) return fault;

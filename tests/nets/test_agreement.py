@@ -76,7 +76,7 @@ def test_a_kernel_that_fails_or_never_ends_is_not_trusted(monkeypatch, program, 
 
 def test_the_comparison_is_of_the_kernel_that_is_built_for_the_board_and_the_depth(monkeypatch, capsys):
     loaded = []
-    monkeypatch.setattr(agreement, "load", lambda compiler, grid, modules: loaded.append((grid, modules)))
+    monkeypatch.setattr(agreement, "load", lambda grid, modules: loaded.append((grid, modules)))
     monkeypatch.setattr(agreement, "disagreement", lambda grid, depth, ticks: f"{grid} {depth}" if depth > 3 else None)
     agreement.main(10, 10, 3)
     agreement.main(7, 5, 9)

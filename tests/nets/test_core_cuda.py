@@ -191,7 +191,7 @@ def test_a_kernel_that_does_not_agree_is_taken_by_those_alone_who_insist(
     monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
     monkeypatch.setattr(kernel, "capability_here", lambda: "9.0")
     monkeypatch.setattr(shutil, "which", lambda command: "/nvcc")
-    monkeypatch.setattr(kernel, "load", lambda compiler, grid, modules: tmp_path / f"{modules}.so")
+    monkeypatch.setattr(kernel, "load", lambda grid, modules: tmp_path / f"{modules}.so")
     monkeypatch.setattr(
         kernel, "verdict_on", lambda library, grid, modules: verdict if library.stem == "9" else "other"
     )

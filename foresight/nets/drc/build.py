@@ -74,15 +74,19 @@ def obstacle_to(grid: tuple[int, int], modules: int, backend: str) -> str | None
     obstacle = too_large(form(), grid, modules)
     if obstacle:
         return obstacle
-    compiler = shutil.which("nvcc") or shutil.which("/usr/local/cuda/bin/nvcc")
-    if compiler is None:
+    if compiler() is None:
         return "there is no CUDA compiler (nvcc)"
     try:
-        library = load(compiler, grid, modules)
+        library = load(grid, modules)
     except (OSError, subprocess.CalledProcessError) as error:
         LOG.warning("the CUDA core did not build: %s", getattr(error, "stderr", None) or error)
         return "it did not build"
     return None if backend == "cuda" else verdict_on(library, grid, modules)
+
+
+def compiler() -> str | None:
+    """Where nvcc is, if it is there."""
+    return shutil.which("nvcc") or shutil.which("/usr/local/cuda/bin/nvcc")
 
 
 def capability_here() -> str:
@@ -98,9 +102,9 @@ def form() -> str:
     return forced
 
 
-def load(compiler: str, grid: tuple[int, int], modules: int) -> Path:
+def load(grid: tuple[int, int], modules: int) -> Path:
     """Build the library for a board and a depth if need be, and register its functions; where it lies."""
-    path = built(compiler, flags_for(form(), grid, modules, capability_here()))
+    path = built(compiler(), flags_for(form(), grid, modules, capability_here()))
     library = ctypes.CDLL(str(path))
     for name, symbol in TARGETS.items():
         function = jax.ffi.pycapsule(getattr(library, symbol))

@@ -171,7 +171,8 @@ inline const char* run(int blocks, int threads, size_t shared, std::function<voi
       }
       if (waits_over == before && !asleep && !all) return "all threads wait for each other";
       random = random * 1664525 + 1013904223;
-      asleep = asleep ? (waits_over == before ? 0 : asleep) : random >> 24;
+      const uint32_t some[] = {0x0f, 0xf0, random >> 24, 0};  // of eight warps: a team, or any
+      asleep = asleep ? (waits_over == before ? 0 : asleep) : some[random >> 20 & 3];
     }
     if (std::any_of(block_memory + shared, block_memory + shared + guard, [](unsigned char v) { return v != 0xff; })) fault = "more shared memory is written than there is";
     if (fault) return fault;

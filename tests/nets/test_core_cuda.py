@@ -147,7 +147,7 @@ def test_without_a_gpu_the_plain_path_runs_and_asking_for_the_kernel_says_why_no
 @pytest.mark.parametrize("form", ["wgmma", "mma"])
 def test_the_environment_chooses_the_source(monkeypatch, form):
     monkeypatch.setenv(kernel.FORCED, form)
-    assert kernel.target("infer", GRID) == f"foresight_drc_{form}_infer_4x5"
+    assert kernel.target("infer", GRID, 3) == f"foresight_drc_{form}_infer_4x5"
     tiles = {"wgmma": (DEPTH, 36, 2, 2, 64, 8), "mma": (DEPTH, 36, 4, 2, 32, 8)}
     assert fused.pack(fused.weights_of(small_drc().stack)).on_outputs.shape == tiles[form]
 
@@ -155,10 +155,12 @@ def test_the_environment_chooses_the_source(monkeypatch, form):
 @pytest.mark.parametrize(
     ("capability", "forced", "obstacle"),
     [
-        ("8.0", None, "it is made for compute capability 9.0, and the GPU's is 8.0 (see FORESIGHT_KERNEL)"),
-        ("7.5", "mma", "it is made for compute capability 8.0 and above, and the GPU's is 7.5"),
+        ("8.0", "wgmma", "this source is made for compute capability 9.0, and the GPU's is 8.0 (see FORESIGHT_KERNEL)"),
+        ("7.5", None, "it is made for compute capability 8.0 and above, and the GPU's is 7.5"),
+        ("gfx942", None, "it is made for compute capability 8.0 and above, and the GPU's is gfx942"),
         ("9.0", None, "there is no CUDA compiler (nvcc)"),
-        ("8.6", "mma", "there is no CUDA compiler (nvcc)"),
+        ("8.6", None, "there is no CUDA compiler (nvcc)"),
+        ("9.0", "mma", "there is no CUDA compiler (nvcc)"),
     ],
 )
 def test_a_source_runs_on_the_gpus_it_is_made_for(monkeypatch, capability, forced, obstacle):
@@ -168,7 +170,32 @@ def test_a_source_runs_on_the_gpus_it_is_made_for(monkeypatch, capability, force
     monkeypatch.delenv(kernel.FORCED, raising=False)
     if forced:
         monkeypatch.setenv(kernel.FORCED, forced)
-    assert kernel.obstacle_to.__wrapped__((10, 10), 3) == obstacle
+    assert kernel.obstacle_to.__wrapped__((10, 10), 3, "auto") == obstacle
+
+
+@pytest.mark.parametrize(("capability", "form"), [("8.0", "mma"), ("9.0", "wgmma"), ("12.0", "mma"), ("0.0", "wgmma")])
+def test_the_source_is_the_one_for_the_gpu_unless_the_environment_says(monkeypatch, capability, form):
+    monkeypatch.setattr(kernel, "capability_here", lambda: capability)
+    monkeypatch.delenv(kernel.FORCED, raising=False)
+    assert kernel.form() == form
+    monkeypatch.setenv(kernel.FORCED, "mma")
+    assert kernel.form() == "mma"
+
+
+@pytest.mark.parametrize(
+    ("backend", "verdict", "obstacle"), [("auto", None, None), ("auto", "wrong", "wrong"), ("cuda", "wrong", None)]
+)
+def test_a_kernel_that_does_not_agree_is_taken_by_those_alone_who_insist(
+    monkeypatch, tmp_path, backend, verdict, obstacle
+):
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    monkeypatch.setattr(kernel, "capability_here", lambda: "9.0")
+    monkeypatch.setattr(shutil, "which", lambda command: "/nvcc")
+    monkeypatch.setattr(kernel, "load", lambda grid, modules: tmp_path / f"{modules}.so")
+    monkeypatch.setattr(
+        kernel, "verdict_on", lambda library, grid, modules: verdict if library.stem == "9" else "other"
+    )
+    assert kernel.obstacle_to.__wrapped__((10, 10), 9, backend) == obstacle
 
 
 def test_a_source_that_there_is_not_is_an_error(monkeypatch):
@@ -179,23 +206,29 @@ def test_a_source_that_there_is_not_is_an_error(monkeypatch):
 
 def test_what_a_source_does_not_cover_is_said():
     assert kernel.too_large("wgmma", (16, 16), 3) is None
+    assert kernel.too_large("wgmma", (15, 19), 3) is None
     assert kernel.too_large("wgmma", (30, 30), 3) == "it is made for boards up to 16x16 or 15x19"
+    for grid in ((10, 10), (16, 16), (15, 19)):
+        assert kernel.too_large("wgmma", grid, 9) is None
+    assert kernel.too_large("wgmma", (10, 10), 14) is None
+    assert kernel.too_large("wgmma", (10, 10), 15) == "on a board of 10x10 cells it is made for up to 14 modules"
     assert kernel.too_large("mma", (10, 10), 3) is None
-    assert kernel.too_large("mma", (10, 10), 4) == "it is made for up to 3 modules"
+    assert kernel.too_large("mma", (10, 10), 4) == "this source is made for up to 3 modules"
     assert kernel.too_large("mma", (16, 16), 3) == "this source is made for up to 112 cells"
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize(
-    ("form", "capability"),
-    [("wgmma", "9.0"), ("mma", "8.0"), ("mma", "8.6"), ("mma", "8.9"), ("mma", "10.0"), ("mma", "12.0")],
+    ("form", "capability", "modules"),
+    [("wgmma", "9.0", 3), ("wgmma", "9.0", 9), *(("mma", c, 3) for c in ("8.0", "8.6", "8.9", "10.0", "12.0"))],
 )
-def test_the_sources_compile_for_each_gpu_with_few_or_no_registers_in_memory(tmp_path, form, capability):
+def test_the_sources_compile_for_each_gpu_with_few_or_no_registers_in_memory(tmp_path, form, capability, modules):
     compiler = shutil.which("nvcc")
     if compiler is None:
         pytest.skip("there is no CUDA compiler (nvcc)")
-    flags = [*kernel.flags_for(form, (10, 10), capability), "-cubin", "-Xptxas", "-v", "-o", tmp_path / "kernel.cubin"]
-    done = subprocess.run([compiler, *flags, kernel.SOURCES[form]], capture_output=True, text=True, check=False)
+    flags = ["-cubin", "-Xptxas", "-v", "-o", tmp_path / "kernel.cubin"]
+    flags += kernel.flags_for(form, (10, 10), modules, capability)
+    done = subprocess.run([compiler, *flags], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     spilled = [int(size) for size in re.findall(r"(\d+) bytes spill stores", done.stderr)]
     assert len(spilled) == {"wgmma": 3, "mma": 5}[form]
@@ -271,9 +304,11 @@ def assert_same_bits(ours, expected):
         ("sokoban", (80, 80, 3), {}),
         ("sokoban", (80, 80, 3), {"depth": 1, "ticks": 1}),
         ("sokoban", (80, 80, 3), {"depth": 1, "ticks": 9}),
+        ("sokoban", (80, 80, 3), {"depth": 9, "ticks": 1}),
         ("sokoban", (80, 80, 3), {"top_down": False, "pool_and_inject": False}),
         ("sokoban-cells", (7, 5, 7), {"depth": 2, "ticks": 2}),
         ("gridworld", (32, 32, 1), {"ticks": 2}),
+        ("gridworld", (32, 32, 1), {"depth": 4, "ticks": 2}),
         ("minipacman", (15, 19, 3), {"ticks": 1}),
     ],
 )
@@ -329,29 +364,36 @@ def relative_error(leaf, exact):
 
 @pytest.mark.gpu
 @pytest.mark.parametrize(
-    ("domain", "picture", "grid"), [("sokoban", (80, 80, 3), (10, 10)), ("gridworld", (32, 32, 1), (16, 16))]
+    ("domain", "picture", "grid", "depth", "ticks"),
+    [
+        ("sokoban", (80, 80, 3), (10, 10), 3, 3),
+        ("sokoban", (80, 80, 3), (10, 10), 9, 1),
+        ("gridworld", (32, 32, 1), (16, 16), 3, 3),
+        ("gridworld", (32, 32, 1), (16, 16), 4, 2),
+    ],
 )
-def test_many_trajectories_of_several_networks_give_what_each_gives_alone(domain, picture, grid):
+def test_many_trajectories_of_several_networks_give_what_each_gives_alone(domain, picture, grid, depth, ticks):
     """More than a GPU has multiprocessors, so that blocks take several and wait for each other."""
     networks, batch, time = 3, 100, 4
-    assert kernel.chosen("cuda", grid, 3, covered=True)
+    settings = {"depth": depth, "ticks": ticks}
+    assert kernel.chosen("cuda", grid, depth, covered=True)
     nets = eqx.filter_vmap(
-        lambda key: DRC(picture, 5, key, **paper_network("drc", domain), backend="cuda", dtype="bfloat16")
+        lambda key: DRC(picture, 5, key, **paper_network("drc", domain) | settings, backend="cuda", dtype="bfloat16")
     )(jax.random.split(jax.random.key(1), networks))
     weights = jax.vmap(lambda net: fused.weights_of(net.stack))(nets)
-    shape = (networks, batch, 3, *grid, 32)
+    shape = (networks, batch, depth, *grid, 32)
     memory = CellAndOutput(
         jax.random.normal(jax.random.key(4), shape), jax.random.normal(jax.random.key(5), shape).astype(jnp.bfloat16)
     )
-    input_preactivations = jax.random.normal(jax.random.key(2), (networks, batch, time, *grid, 3, 128)).astype(
+    input_preactivations = jax.random.normal(jax.random.key(2), (networks, batch, time, *grid, depth, 128)).astype(
         jnp.bfloat16
     )
     is_first = jax.random.bernoulli(jax.random.key(3), 0.2, (networks, batch, time))
 
     def one(weights, memory, input_preactivations, is_first):
-        (top, last), back = jax.vjp(lambda *a: fused.unroll(3, *a, is_first), weights, memory, input_preactivations)
+        (top, last), back = jax.vjp(lambda *a: fused.unroll(ticks, *a, is_first), weights, memory, input_preactivations)
         d_last = jax.tree.map(jnp.cos, last)
-        return fused.unroll(3, weights, memory, input_preactivations, is_first), back((jnp.sin(top), d_last))
+        return fused.unroll(ticks, weights, memory, input_preactivations, is_first), back((jnp.sin(top), d_last))
 
     many = jax.jit(jax.vmap(jax.vmap(one, (None, 0, 0, 0))))(weights, memory, input_preactivations, is_first)
     alone = jax.jit(one)

@@ -1,27 +1,35 @@
-"""Building and loading the CUDA kernel of the recurrent core, where there is a compiler and a GPU that runs it."""
+"""Building and loading the CUDA kernel of the recurrent core, where there is a compiler and a GPU that runs it.
+
+A kernel that has just been built is compared with the plain path on this very GPU, once, before anything relies on it.
+"""
 
 import ctypes
 import functools
 import hashlib
 import logging
 import os
+import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import jax
 
 from foresight.errors import ForesightError
-from foresight.storage.files import temporary_name
+from foresight.storage.files import temporary_name, write_whole
 
 SOURCES = {"wgmma": Path(__file__).with_name("kernel.cu"), "mma": Path(__file__).with_name("kernel_mma.cu")}
 FORCED = "FORESIGHT_KERNEL"  # an environment variable: the source by the tensor cores' instructions it uses
 TARGETS = {"infer": "DrcInfer", "forward": "DrcForward", "backward": "DrcBackward"}
 CHANNELS = 32  # of h and c, a constant of the kernel
 SLOTS = 112  # of a block; each row of a board takes one more than it has cells
-MOST_STRIPS, MOST_WIDE, MOST_MODULES = 3, 19, 3  # what shared memory holds
+MOST_STRIPS, MOST_WIDE = 3, 19
+SHALLOW = 3  # modules: with more, the Hopper source is compiled in another form, which keeps less on chip
+SHARED_BYTES = 232_448 - 128  # of a block on Hopper, without what is always there
 MOST_CELLS = 112  # of the other source: seven tiles of 16
+AGREES, PATIENCE = "agrees", 600  # what a comparison says; seconds it may take
 LOG = logging.getLogger("foresight")
 
 
@@ -33,11 +41,11 @@ def known(backend: str) -> str:
 
 
 def chosen(backend: str, grid: tuple[int, int], modules: int, covered: bool) -> bool:
-    """Whether the kernel runs, for a setting `backend`: `auto` where it can, `cuda` or an error, `xla` never."""
+    """Whether the kernel runs, for a setting `backend`: `auto` where it can and is right, `cuda` or an error."""
     if backend == "xla":
         return False
     obstacle = None if covered else "this network is not one it covers (ConvLSTM, 32 features, bfloat16)"
-    obstacle = obstacle or obstacle_to(grid, modules)
+    obstacle = obstacle or obstacle_to(grid, modules, backend)
     if obstacle and backend == "cuda":
         raise ForesightError(f"the CUDA core cannot run: {obstacle}; `auto` takes the XLA core then")
     say_once(f"recurrent core: {'XLA, ' + obstacle if obstacle else 'CUDA kernel'}")
@@ -51,29 +59,34 @@ def say_once(sentence: str) -> None:
 
 
 @functools.cache
-def obstacle_to(grid: tuple[int, int], modules: int) -> str | None:
-    """Why the kernel cannot run here for a grid and a depth; None when it is built and registered."""
+def obstacle_to(grid: tuple[int, int], modules: int, backend: str) -> str | None:
+    """Why the kernel is not to run here for a grid and a depth; None when it is built and registered.
+
+    What it computes is looked at unless `backend` is `cuda`, which insists.
+    """
     if jax.default_backend() != "gpu":
         return "there is no GPU"
-    capability, chosen_form = capability_here(), form()
-    if chosen_form == "wgmma" and capability != "9.0":
-        return f"it is made for compute capability 9.0, and the GPU's is {capability} (see {FORCED})"
-    if float(capability) < 8.0:
+    capability = capability_here()
+    if not re.fullmatch(r"\d+\.\d+", capability) or float(capability) < 8.0:
         return f"it is made for compute capability 8.0 and above, and the GPU's is {capability}"
+    if form() == "wgmma" and capability != "9.0":
+        return f"this source is made for compute capability 9.0, and the GPU's is {capability} (see {FORCED})"
     obstacle = too_large(form(), grid, modules)
     if obstacle:
         return obstacle
-    compiler = shutil.which("nvcc") or shutil.which("/usr/local/cuda/bin/nvcc")
-    if compiler is None:
+    if compiler() is None:
         return "there is no CUDA compiler (nvcc)"
     try:
-        library = ctypes.CDLL(str(built(compiler, form(), grid, capability)))
+        library = load(grid, modules)
     except (OSError, subprocess.CalledProcessError) as error:
         LOG.warning("the CUDA core did not build: %s", getattr(error, "stderr", None) or error)
         return "it did not build"
-    for name, symbol in TARGETS.items():
-        jax.ffi.register_ffi_target(target(name, grid), jax.ffi.pycapsule(getattr(library, symbol)), platform="CUDA")
-    return None
+    return None if backend == "cuda" else verdict_on(library, grid, modules)
+
+
+def compiler() -> str | None:
+    """Where nvcc is, if it is there."""
+    return shutil.which("nvcc") or shutil.which("/usr/local/cuda/bin/nvcc")
 
 
 def capability_here() -> str:
@@ -82,24 +95,80 @@ def capability_here() -> str:
 
 
 def form() -> str:
-    """Which source runs: `wgmma`, for Hopper, unless the environment asks for `mma`, for 8.0 and above.
-
-    The second compiles for all of them, but no GPU has run it against the plain path yet: it is not taken by itself.
-    """
-    forced = os.environ.get(FORCED, "wgmma")
+    """Which source runs: `wgmma` on Hopper and `mma` on other GPUs, unless the environment says."""
+    forced = os.environ.get(FORCED) or ("wgmma" if capability_here() in ("9.0", "0.0") else "mma")
     if forced not in SOURCES:
         raise ForesightError(f"{FORCED} is {' or '.join(SOURCES)}, not '{forced}'")
     return forced
 
 
+def load(grid: tuple[int, int], modules: int) -> Path:
+    """Build the library for a board and a depth if need be, and register its functions; where it lies."""
+    path = built(compiler(), flags_for(form(), grid, modules, capability_here()))
+    library = ctypes.CDLL(str(path))
+    for name, symbol in TARGETS.items():
+        function = jax.ffi.pycapsule(getattr(library, symbol))
+        jax.ffi.register_ffi_target(target(name, grid, modules), function, platform="CUDA")
+    return path
+
+
+def verdict_on(library: Path, grid: tuple[int, int], modules: int) -> str | None:
+    """What a library gets wrong on this GPU for this depth, or None; found out once, and kept beside it."""
+    kept = library.with_suffix(f".{modules}-modules.txt")
+    if not kept.exists():
+        LOG.info("comparing the CUDA core that was built with the plain path, once")
+        write_whole(kept, compared(grid, modules).encode())
+    verdict = kept.read_text()
+    if verdict == AGREES:
+        return None
+    LOG.warning("the CUDA core is not used: %s (to compare again, delete %s)", verdict, kept)
+    return "it does not compute what the plain path does"
+
+
+def compared(grid: tuple[int, int], modules: int) -> str:
+    """What `agreement` says, in a process of its own: there a kernel may fail or wait for ever."""
+    command = [sys.executable, "-m", "foresight.nets.drc.agreement", *map(str, (*grid, modules))]
+    surroundings = {FORCED: form(), "PYTHONPATH": os.pathsep.join(sys.path), "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
+    try:
+        done = subprocess.run(
+            command, env={**os.environ, **surroundings}, capture_output=True, text=True, timeout=PATIENCE, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return f"the comparison with the plain path took more than {PATIENCE} seconds"
+    said = (done.stderr if done.returncode else done.stdout).strip().splitlines()
+    return said[-1] if said else f"the comparison with the plain path ended with status {done.returncode}"
+
+
 def too_large(form: str, grid: tuple[int, int], modules: int) -> str | None:
     """What a source does not cover of a board and a depth."""
-    if modules > MOST_MODULES:
-        return f"it is made for up to {MOST_MODULES} modules"
     if form == "mma":
+        if modules > SHALLOW:
+            return f"this source is made for up to {SHALLOW} modules"
         return f"this source is made for up to {MOST_CELLS} cells" if grid[0] * grid[1] > MOST_CELLS else None
-    wide = grid[1] > MOST_WIDE or strips(grid) > MOST_STRIPS
-    return "it is made for boards up to 16x16 or 15x19" if wide else None
+    if grid[1] > MOST_WIDE or strips(grid) > MOST_STRIPS:
+        return "it is made for boards up to 16x16 or 15x19"
+    most = next(depth for depth in range(modules, 0, -1) if shared_bytes(grid, depth) <= SHARED_BYTES)
+    return f"on a board of {grid[0]}x{grid[1]} cells it is made for up to {most} modules" if modules > most else None
+
+
+def is_deep(form: str, modules: int) -> bool:
+    """Whether a source is compiled in its form for many modules."""
+    return form == "wgmma" and modules > SHALLOW
+
+
+def shared_bytes(grid: Sequence[int], modules: int) -> int:
+    """Shared memory of a block of the Hopper source, of its larger kernel."""
+    deep, each, plane = modules > SHALLOW, strips(grid) * 1024, rows_of_plane(grid[1]) * 16
+    ring, owned, exchanged = 6 * (12_288 + 16), 14 * 256 * 4, 28 * 256 * 4  # bytes; `owned` by threads, of each module
+    of_module = 1_792 + (4 * plane if deep else 2 * 4 * plane + owned)
+    walking = ring + 16 * plane + exchanged + each + 256 + (0 if deep else modules * 2 * owned)
+    gathering = (4 if rows_of_plane(grid[1]) < 151 else 3) * (24 * plane + 8)
+    return max(ring + each + modules * of_module, walking, gathering)
+
+
+def rows_of_plane(width: int) -> int:
+    """Slots of a plane: 112, and margins before and after; an odd number."""
+    return SLOTS + 2 * (width + 2) | 1
 
 
 def strips(grid: Sequence[int]) -> int:
@@ -108,23 +177,25 @@ def strips(grid: Sequence[int]) -> int:
     return -(-grid[0] // rows)
 
 
-def target(name: str, grid: Sequence[int]) -> str:
+def target(name: str, grid: Sequence[int], modules: int) -> str:
     """What a function of the kernel is called once it is registered."""
-    return f"foresight_drc_{form()}_{name}_{grid[0]}x{grid[1]}"
+    return f"foresight_drc_{form()}_{name}_{grid[0]}x{grid[1]}{'_deep' if is_deep(form(), modules) else ''}"
 
 
-def flags_for(form: str, grid: tuple[int, int], capability: str) -> list[str]:
-    """What the compiler is told besides the source; Hopper's own instructions are those of `sm_90a`."""
+def flags_for(form: str, grid: tuple[int, int], modules: int, capability: str) -> list[str]:
+    """What the compiler is told; Hopper's own instructions are those of `sm_90a`."""
     architecture = capability.replace(".", "") + ("a" if form == "wgmma" else "")
     flags = ["-std=c++17", "-O3", "-w", f"-DGRID_H={grid[0]}", f"-DGRID_W={grid[1]}"]
-    return [*flags, f"-gencode=arch=compute_{architecture},code=sm_{architecture}", "-isystem", jax.ffi.include_dir()]
+    flags += [f"-DDEEP={int(is_deep(form, modules))}"] * (form == "wgmma")
+    architectures = f"-gencode=arch=compute_{architecture},code=sm_{architecture}"
+    return [*flags, architectures, "-isystem", jax.ffi.include_dir(), str(SOURCES[form])]
 
 
-def built(compiler: str, form: str, grid: tuple[int, int], capability: str) -> Path:
+def built(compiler: str, flags: list[str]) -> Path:
     """The compiled library, from the user's cache folder or made now."""
-    source, flags = SOURCES[form], ["-shared", "-Xcompiler", "-fPIC", *flags_for(form, grid, capability)]
+    *flags, source = ["-shared", "-Xcompiler", "-fPIC", *flags]
     version = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=True).stdout
-    recipe = "\n".join([source.read_text(), *flags, version, jax.lib.__version__])
+    recipe = "\n".join([Path(source).read_text(), *flags, version, jax.lib.__version__])
     folder = Path(os.environ.get("FORESIGHT_CACHE") or Path.home() / ".cache" / "foresight") / "kernels"
     library = folder / f"drc-{hashlib.sha256(recipe.encode()).hexdigest()[:24]}.so"
     if not library.exists():

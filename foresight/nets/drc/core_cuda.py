@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from foresight.nets.drc.build import SLOTS, form, strips, target
+from foresight.nets.drc.build import form, rows_of_plane, strips, target
 from foresight.nets.drc.memories import CellAndOutput
 from foresight.nets.drc.stack import Module, Stack, boundary_map
 from foresight.nets.layers import blocks, windows
@@ -157,19 +157,16 @@ def fragments_backward(kernel: Array) -> Array:
     return parts.reshape(depth, 72, 4, 32, 8).astype(jnp.bfloat16)
 
 
-def rows_of_plane(width: int) -> int:
-    """Slots of a plane: 112, and margins before and after; an odd number."""
-    return SLOTS + 2 * (width + 2) | 1
-
-
 def batched_like(x: Array, other: Array) -> Array:
     """`x` itself, with every axis that `vmap` has given `other`: the kernel counts those axes."""
     return jnp.where(other.ravel()[0] == 0, x, x)
 
 
-def call(name: str, results: list[jax.ShapeDtypeStruct], ticks: int, grid: Sequence[int], *arguments: Array) -> list:
-    """One of the kernel's functions."""
-    return jax.ffi.ffi_call(target(name, grid), results, vmap_method="expand_dims")(*arguments, ticks=ticks)
+def call(name: str, results: list[jax.ShapeDtypeStruct], ticks: int, stack: Sequence[int], *arguments: Array) -> list:
+    """One of the kernel's functions, for a stack [D, H, W]."""
+    return jax.ffi.ffi_call(target(name, stack[1:], stack[0]), results, vmap_method="expand_dims")(
+        *arguments, ticks=ticks
+    )
 
 
 def results(inputs: Array, depth: int) -> list[jax.ShapeDtypeStruct]:
@@ -210,7 +207,7 @@ def infer(
     """`unroll`, of weights that are packed already."""
     shapes = results(inputs, packed.cell.shape[0])
     given = (*packed, *per_trajectory(memory, inputs, is_first))
-    top, cell, output = call("infer", shapes, ticks, inputs.shape[1:3], *given)
+    top, cell, output = call("infer", shapes, ticks, packed.cell.shape[:3], *given)
     return top, CellAndOutput(cell, output)
 
 
@@ -252,7 +249,7 @@ def unroll_and_save(
         jax.ShapeDtypeStruct((time, ticks + 1, depth, 2 * CHANNELS), jnp.float32),
     ]
     given = (*pack(weights), *per_trajectory(memory, inputs, is_first))
-    made = call("forward", shapes, ticks, (height, width), *given)
+    made = call("forward", shapes, ticks, (depth, height, width), *given)
     top, cell, output, gates, cells, outputs, peaks, pooled = made
     return (top, CellAndOutput(cell, output)), Saved(weights, gates, cells, peaks, pooled, outputs, is_first)
 
@@ -274,7 +271,7 @@ def unroll_backwards(ticks: int, saved: Saved, gradient: tuple[Array, CellAndOut
             jax.ShapeDtypeStruct((cut, 2), jnp.uint32),  # how far the kernel's blocks are
         ],
         ticks,
-        grid,
+        (depth, *grid),
         (tiles_backward if form() == "wgmma" else fragments_backward)(weights.on_outputs),
         batched_like(interleave(weights.on_pooled).astype(jnp.bfloat16), weights.on_outputs),
         saved.gates,

@@ -24,7 +24,11 @@
 // multiprocessors (a cluster) and write into each other's shared memory: first and last rows go into a neighbour's
 // margin, and what pooling and its gradient need of a strip goes to all.
 //
-// H and W are compile-time constants; D, N, T are not. 32 channels.
+// More than three modules do not fit into shared memory so. If DEEP is set, there is one buffer for each hidden state, which
+// is replaced when all products with the old one are done; and what is a thread's own, cells, and backward the gradients of
+// states, is in global memory, at the place where the last of it is wanted as a result.
+//
+// H, W and DEEP are compile-time constants; D, N, T are not. 32 channels.
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -54,7 +58,9 @@ constexpr int kHidden = kF / 8 * kPlane;         // bytes of a hidden state
 constexpr int kMine = 14;                        // slots of a thread, for one channel
 constexpr int kGroup = 3, kGroups = 12;          // a team's product goes by 36 steps of 16 terms, in groups
 constexpr int kRing = 6, kGroupBytes = 12288;    // groups of weights on chip at a time, and the size of each
-constexpr int kMost = 3;                         // modules
+constexpr bool kDeep = DEEP;                     // more modules than shared memory holds two hidden states and cells of
+constexpr int kMost = 3;                         // modules, if not
+constexpr int kStates = kDeep ? 1 : 2;           // hidden states of a module in shared memory
 constexpr int kPending = 2;                      // groups under way while the next is issued
 static_assert((kStrips - 1) * kTall < kH && kTall * kAcross <= kSlots, "strips cover the board and fit");
 
@@ -132,6 +138,12 @@ __device__ __forceinline__ uint32_t ask(const uint32_t* p) {
   asm volatile("ld.global.nc.u32 %0, [%1];" : "=r"(v) : "l"(p));
   return v;
 }
+// A number that the thread itself has written.
+__device__ __forceinline__ float ask_own(const float* p) {
+  float v;
+  asm volatile("ld.global.f32 %0, [%1];" : "=f"(v) : "l"(p) : "memory");
+  return v;
+}
 
 __device__ __forceinline__ uint32_t shared_address(const void* p) { return static_cast<uint32_t>(__cvta_generic_to_shared(p)); }
 // An address as an operand's description has it: without the number of the block, which a cluster's addresses begin with.
@@ -167,6 +179,7 @@ __device__ __forceinline__ void prepare_barrier(uint32_t barrier, int arrivals) 
 __device__ __forceinline__ void expect_bytes(uint32_t barrier, int bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
 }
+__device__ __forceinline__ void arrive(uint32_t barrier) { asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory"); }
 __device__ __forceinline__ void load_bulk(uint32_t to, const void* from, int bytes, uint32_t barrier) {
   asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to), "l"(from), "r"(bytes), "r"(barrier) : "memory");
 }
@@ -204,7 +217,7 @@ struct Ring {
   }
   __device__ __forceinline__ void await(int group) const { wait(full + group % kRing * 8, group / kRing); }
   __device__ __forceinline__ void release(int group) const {
-    if (threadIdx.x % 32 == 0) asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(empty + group % kRing * 8) : "memory");
+    if (threadIdx.x % 32 == 0) arrive(empty + group % kRing * 8);
   }
   // 64 rows by 16 terms: tiles of 8 rows follow each other, eight terms on is 1,024 bytes on
   __device__ __forceinline__ uint64_t operand(int group, int step) const {
@@ -252,6 +265,30 @@ struct Place {
   __device__ __forceinline__ int granule() const { return (half * kF + channel) * 4 + quad; }  // place in stored arrays
 };
 
+// The same number, but what is made of it is made again each time, and takes no registers meanwhile.
+__device__ __forceinline__ int anew(int x) {
+  asm volatile("" : "+r"(x));
+  return x;
+}
+
+// What a thread alone keeps for each module from tick to tick, a number for each of its slots: in shared memory, or, if the
+// network is deep, in global memory; slots that are no cells are 0 there.
+struct Own {
+  float* base;                                   // [D][14][threads], or [D, cells, F]
+  __device__ __forceinline__ float* place(const Place& at, int d, int i) const {
+    if (!kDeep) return base + ((d * kMine + i) * kThreads + threadIdx.x);
+    const int slot = anew(at.slot(0)) + i / 2 * 8 + i % 2;
+    return base + (d * kCells + (at.is_cell(i) ? at.first() + slot - slot / kAcross : 0)) * kF + at.channel;
+  }
+  __device__ __forceinline__ void put(const Place& at, int d, int i, float v) const {
+    if (!kDeep || at.is_cell(i)) *place(at, d, i) = v;
+  }
+  __device__ __forceinline__ void fetch(const Place& at, int d, float (&v)[kMine]) const {  // all at once
+#pragma unroll
+    for (int i = 0; i < kMine; ++i) v[i] = at.is_cell(i) ? ask_own(place(at, d, i)) : 0;
+  }
+};
+
 // Neighbouring strips see the first and last rows of this one: `base` is the address of slot(0), slots are 16 bytes apart.
 struct Neighbours {
   uint32_t above, below;
@@ -286,8 +323,8 @@ struct ForwardArgs {
 };
 
 struct ForwardShared {
-  unsigned char* hidden;   // [2][D][planes]: a tick reads one and writes the other
-  float* cell;             // [D][14][threads]
+  unsigned char* hidden;   // [2][D][planes]: a tick reads one and writes the other; deep: [D][planes]
+  Own cell;
   float4* injected;        // [D][32] x 4 gates
   float* pooled;           // [D][max 32, mean 32]
   uint32_t* peaks;         // [D][threads]
@@ -295,6 +332,8 @@ struct ForwardShared {
   int D;
   __device__ __forceinline__ unsigned char* state(int which, int d) const { return hidden + (which * D + d) * kHidden; }
 };
+// The buffer that a tick writes if it reads `which`.
+__device__ __forceinline__ int other(int which) { return kDeep ? 0 : 1 - which; }
 
 // A thread's part of a new hidden state: into the planes, and its maximum, mean and peaks over the strip.
 __device__ __forceinline__ void settle(const Place& at, const ForwardShared& s, const bf16 (&h)[kMine], int which, int d, int turn) {
@@ -381,30 +420,39 @@ __device__ __forceinline__ void inject(const ForwardShared& s, int d, int turn, 
   if (!part) reinterpret_cast<float2*>(s.injected + d * kF)[pair] = total;
 }
 
+// A thread's part of a module's state, and what pooling adds.
+__device__ __forceinline__ void take_state(const Place& at, const ForwardShared& s, int which, int d, const bf16 (&hidden)[kMine], const float (&cell)[kMine],
+                                           const bf16* pool, int& turn) {
+#pragma unroll
+  for (int i = 0; i < kMine; ++i) s.cell.put(at, d, i, cell[i]);
+  PoolWeights weights;
+  weights.fetch(pool, d);
+  turn = 1 - turn;
+  settle(at, s, hidden, which, d, turn);
+  publish();
+  meet();
+  unite(at, s, d, turn);
+  inject(s, d, turn, weights);
+}
+
 __device__ __forceinline__ void load_state(const Place& at, const ForwardShared& s, int which, const float* c, const bf16* h, const bf16* pool, int& turn) {
-  bf16 hidden[kMost][kMine];
-  float cell[kMost][kMine];
+  constexpr int kAtOnce = kDeep ? 1 : kMost;
+  for (int from = 0; from < (kDeep ? s.D : 1); ++from) {
+    bf16 hidden[kAtOnce][kMine];
+    float cell[kAtOnce][kMine];
 #pragma unroll
-  for (int d = 0; d < kMost; ++d)                // all loads at once
+    for (int d = 0; d < kAtOnce; ++d)            // all loads at once
 #pragma unroll
-    for (int i = 0; i < kMine; ++i) {
-      const int where = ((d < s.D ? d : 0) * kCells + at.cell(i)) * kF + at.channel;
-      hidden[d][i] = h[where], cell[d][i] = c[where];
+      for (int i = 0; i < kMine; ++i) {
+        const int where = ((from + d < s.D ? from + d : 0) * kCells + at.cell(i)) * kF + at.channel;
+        hidden[d][i] = h[where], cell[d][i] = c[where];
+      }
+    meet();  // nobody reads the old state any more
+#pragma unroll
+    for (int d = 0; d < kAtOnce; ++d) {
+      if (from + d == s.D) break;
+      take_state(at, s, which, from + d, hidden[d], cell[d], pool, turn);
     }
-  meet();  // nobody reads the old state any more
-#pragma unroll
-  for (int d = 0; d < kMost; ++d) {
-    if (d == s.D) break;
-#pragma unroll
-    for (int i = 0; i < kMine; ++i) s.cell[(d * kMine + i) * kThreads + threadIdx.x] = cell[d][i];
-    PoolWeights weights;
-    weights.fetch(pool, d);
-    turn = 1 - turn;
-    settle(at, s, hidden[d], which, d, turn);
-    publish();
-    meet();
-    unite(at, s, d, turn);
-    inject(s, d, turn, weights);
   }
   __syncthreads();
 }
@@ -427,7 +475,7 @@ __device__ __forceinline__ void save_hidden(const ForwardArgs& args, const Place
 
 template <bool kSave>
 __device__ __forceinline__ void update_module(const ForwardArgs& args, const Place& at, const ForwardShared& s,
-                                              const float (&acc)[kSlots / 2], int which, int d, const uint2 (&inputs)[kMine],
+                                              const float (&acc)[kSlots / 2], int which, int d, const uint2 (&inputs)[kMine], const float (&cell)[kMine],
                                               size_t tick, int turn) {
   const bool upper = at.half;
   const float4 inj = s.injected[d * kF + at.channel];
@@ -447,9 +495,8 @@ __device__ __forceinline__ void update_module(const ForwardArgs& args, const Pla
       float2 fi = unpack(inputs[i].x), og = unpack(inputs[i].y);
       float f = sigmoid_of((upper ? got[e] : kept[e]) + inj.x + fi.x), in = sigmoid_of((upper ? got[2 + e] : kept[2 + e]) + inj.y + fi.y);
       float o = sigmoid_of((upper ? kept[e] : got[e]) + inj.z + og.x), g = tanh_of((upper ? kept[2 + e] : got[2 + e]) + inj.w + og.y);
-      float& slot = s.cell[(d * kMine + i) * kThreads + threadIdx.x];
-      float before = slot, after = fmaf(f, before, in * g);
-      slot = after;
+      float before = kDeep ? cell[i] : *s.cell.place(at, d, i), after = fmaf(f, before, in * g);
+      s.cell.put(at, d, i, after);
       h[i] = __float2bfloat16(o * tanh_of(after));
       if (kSave) {
         size_t where = (tick * kMine + i) * kThreads + at.granule();
@@ -458,7 +505,11 @@ __device__ __forceinline__ void update_module(const ForwardArgs& args, const Pla
       }
     }
   }
-  settle(at, s, h, 1 - which, d, turn);
+  if (kDeep) {                                   // h_d is replaced once it is multiplied, stored and seen by nobody any more
+    if (kSave && !threadIdx.x) await_reading();
+    meet();
+  }
+  settle(at, s, h, other(which), d, turn);
 }
 
 template <bool kSave>
@@ -468,8 +519,8 @@ __global__ void __launch_bounds__(kThreads, 1) forward(ForwardArgs args) {
   ForwardShared s;
   s.D = D;
   s.hidden = memory + Ring::kBytes;
-  s.cell = reinterpret_cast<float*>(s.hidden + 2 * D * kHidden);
-  s.injected = reinterpret_cast<float4*>(s.cell + D * kMine * kThreads);
+  s.cell.base = reinterpret_cast<float*>(s.hidden + kStates * D * kHidden);
+  s.injected = reinterpret_cast<float4*>(s.cell.base + (kDeep ? 0 : D * kMine * kThreads));
   s.pooled = reinterpret_cast<float*>(s.injected + D * kF);
   s.peaks = reinterpret_cast<uint32_t*>(s.pooled + D * 64);
   s.parts = reinterpret_cast<float4*>(s.peaks + D * kThreads);
@@ -477,7 +528,7 @@ __global__ void __launch_bounds__(kThreads, 1) forward(ForwardArgs args) {
   const Ring ring(memory);
   if (!threadIdx.x) ring.prepare();
   const Place at(warp * 4 + lane / 4 % 4, lane / 16);
-  for (int i = threadIdx.x; i < 2 * D * kHidden / 16; i += kThreads) reinterpret_cast<uint4*>(s.hidden)[i] = make_uint4(0, 0, 0, 0);
+  for (int i = threadIdx.x; i < kStates * D * kHidden / 16; i += kThreads) reinterpret_cast<uint4*>(s.hidden)[i] = make_uint4(0, 0, 0, 0);
   __syncthreads();
   const auto weights_of = [&](int b) { return args.weights + (size_t)(b / args.batch_per_weights) * D * kGroups * kGroupBytes; };
   const int clusters = gridDim.x / kStrips, first = blockIdx.x / kStrips;
@@ -492,6 +543,7 @@ __global__ void __launch_bounds__(kThreads, 1) forward(ForwardArgs args) {
     const unsigned char* weights = weights_of(b);
     const bf16* pool = args.pool + net * D * 64 * kGates;
     const bool last_one = b + clusters >= args.batch;
+    if (kDeep) s.cell.base = args.c_last + b * state;
     for (int t = 0; t < T; ++t) {
       const size_t step = (size_t)b * T + t, kept = strip * T + t;  // the same in arrays that have strips
       const bool start = args.starts[step];
@@ -500,13 +552,14 @@ __global__ void __launch_bounds__(kThreads, 1) forward(ForwardArgs args) {
                    start ? args.h_initial + net * state : args.h_memory + b * state, pool, turn);
       if (kSave)
         for (int d = 0; d < D; ++d) save_hidden(args, at, s, which, d, kept * (N + 1) * D + d, step * (N + 1) * D + d);
-      for (int n = 0; n < N; ++n, which = 1 - which) {
+      for (int n = 0; n < N; ++n, which = other(which)) {
         for (int d = 0; d < D; ++d) {
           uint2 inputs[kMine];
           const uint64_t own = operand(hidden + (which * D + d) * kHidden);
-          const uint64_t below = operand(hidden + (d ? (1 - which) * D + d - 1 : which * D + D - 1) * kHidden);
+          const uint64_t below = operand(hidden + (d ? other(which) * D + d - 1 : which * D + D - 1) * kHidden);
           const bool ends = t == T - 1 && n == N - 1 && d == D - 1;
           const unsigned char* next = d + 1 < D ? weights + (d + 1) * kGroups * kGroupBytes : ends && !last_one ? weights_of(b + clusters) : weights;
+          float cell[kMine];
           PoolWeights pooling;
           float acc[kSlots / 2];
 #pragma unroll
@@ -527,13 +580,14 @@ __global__ void __launch_bounds__(kThreads, 1) forward(ForwardArgs args) {
               const size_t before = (d ? n + 1 : n) * D + last;
               unite(at, s, last, turn);
               inject(s, last, turn, pooling);
-              if (kSave) save_hidden(args, at, s, d ? 1 - which : which, last, kept * (N + 1) * D + before, step * (N + 1) * D + before);
+              if (kSave) save_hidden(args, at, s, d ? other(which) : which, last, kept * (N + 1) * D + before, step * (N + 1) * D + before);
               if (D == 1) __syncthreads();       // it is wanted at the end of this very module-tick
             }
             if (group >= 3 && group < 10)        // what the observation adds, two loads at a time
 #pragma unroll
               for (int i = group * 2 - 6; i < group * 2 - 4; ++i)
                 inputs[i] = ask(reinterpret_cast<const uint2*>(inputs_here + ((step * kCells + at.cell(i)) * D + d) * kGates));
+            if (kDeep && group == 10) s.cell.fetch(at, d, cell);
             if (group + 1 < kGroups) await_products<kPending>(); else await_products<0>();
             if (group >= kPending) ring.release(group - kPending);
             ring.go_on(group, weights + d * kGroups * kGroupBytes, next, b == first && !t && !n && !d, ends && last_one);
@@ -543,7 +597,7 @@ __global__ void __launch_bounds__(kThreads, 1) forward(ForwardArgs args) {
           }
           hold(acc);
           turn = 1 - turn;
-          update_module<kSave>(args, at, s, acc, which, d, inputs, (kept * N + n) * D + d, turn);
+          update_module<kSave>(args, at, s, acc, which, d, inputs, cell, (kept * N + n) * D + d, turn);
           if (kSave && kStrips > 1 && !threadIdx.x) await_reading();  // neighbours may write to what was stored
           publish();
           meet();  // the new h_d and its pooled values are there
@@ -561,7 +615,7 @@ __global__ void __launch_bounds__(kThreads, 1) forward(ForwardArgs args) {
       copy_hidden(at, s.state(which, d), args.h_last + b * state + (size_t)d * kCells * kF);
 #pragma unroll
       for (int i = 0; i < kMine; ++i)
-        if (at.is_cell(i)) args.c_last[b * state + ((size_t)d * kCells + at.cell(i)) * kF + at.channel] = s.cell[(d * kMine + i) * kThreads + threadIdx.x];
+        if (!kDeep && at.is_cell(i)) args.c_last[b * state + ((size_t)d * kCells + at.cell(i)) * kF + at.channel] = *s.cell.place(at, d, i);
     }
   }
   if (kSave && !threadIdx.x) await_storing();
@@ -593,8 +647,7 @@ struct BackwardArgs {
 struct BackwardShared {
   unsigned char* dz;       // [16 planes]
   float* exchange;         // [28][threads]
-  float* d_cell;           // [D][14][threads]
-  float* d_hidden;
+  Own d_cell, d_hidden;
   float* sums;             // [strips][2 halves][128], of dz over slots
   float* d_pooled;         // [64]
 };
@@ -612,20 +665,19 @@ struct Kept {
 
 // d_h and d_c of one module-tick -> dz, in shared memory; d_c becomes that of the cell before the tick.
 __device__ __forceinline__ void through_gates(const Place& at, const BackwardShared& s, int d, const Kept& kept,
-                                              const float (&d_hidden)[kMine]) {
+                                              const float (&d_cell)[kMine], const float (&d_hidden)[kMine]) {
   float4 columns = {0, 0, 0, 0};
   unsigned char* mine = s.dz + at.channel / 2 * kPlane + (kMargin + at.slot(0)) * 16 + at.channel % 2 * 8;
   const Neighbours neighbours(at, shared_address(mine));
 #pragma unroll
   for (int i = 0; i < kMine; ++i) {
-    const int slot = (d * kMine + i) * kThreads + threadIdx.x;
-    float dc = s.d_cell[slot], dh = d_hidden[i], before = kept.cells[i];
+    float dc = kDeep ? d_cell[i] : *s.d_cell.place(at, d, i), dh = d_hidden[i], before = kept.cells[i];
     float2 fi = unpack_gates(kept.gates[i].x), og = unpack_gates(kept.gates[i].y);
     float f = fi.x, in = fi.y, o = og.x, g = og.y;
     float squashed = tanh_of(fmaf(f, before, in * g));
     dc = fmaf(dh * o, 1 - squashed * squashed, dc);
     float df = dc * before * f * (1 - f), di = dc * g * in * (1 - in), d_o = dh * squashed * o * (1 - o), dg = dc * in * (1 - g * g);
-    s.d_cell[slot] = dc * f;
+    s.d_cell.put(at, d, i, dc * f);
     if (!at.is_cell(i)) continue;
     uint2 packed = make_uint2(pack(df, di), pack(d_o, dg));
     *reinterpret_cast<uint2*>(mine + i / 2 * 128 + i % 2 * 16) = packed;
@@ -684,7 +736,7 @@ __device__ __forceinline__ void hand_over(const BackwardShared& s, const float (
 // of the module below, whose turn is next.
 template <int kFirst>
 __device__ __forceinline__ void pass_on(const Place& at, const BackwardShared& s, const float (&acc)[kSlots / 2], int d, int below, uint32_t peaks,
-                                        float (&d_hidden)[kMine]) {
+                                        const float (&d_below)[kMine], float (&d_hidden)[kMine]) {
   const float to_top = s.d_pooled[at.channel] / (float)(peaks >> 16), to_all = s.d_pooled[kF + at.channel] * (1.0f / kCells);
 #pragma unroll
   for (int i = 0; i < kMine; ++i) {
@@ -692,8 +744,8 @@ __device__ __forceinline__ void pass_on(const Place& at, const BackwardShared& s
     float lower = acc[kFirst + e] + s.exchange[e * kThreads + threadIdx.x];
     float own = acc[kFirst + e + 2] + s.exchange[(e + 2) * kThreads + threadIdx.x];
     own += to_all + (peaks >> i & 1 ? to_top : 0);
-    d_hidden[i] = lower + (below == d ? own : s.d_hidden[(below * kMine + i) * kThreads + threadIdx.x]);
-    s.d_hidden[(d * kMine + i) * kThreads + threadIdx.x] = own;
+    d_hidden[i] = lower + (below == d ? own : kDeep ? d_below[i] : *s.d_hidden.place(at, below, i));
+    s.d_hidden.put(at, d, i, own);
   }
 }
 
@@ -703,11 +755,12 @@ __device__ __forceinline__ void walk_back(const BackwardArgs& args, unsigned cha
   BackwardShared s;
   s.dz = memory + Ring::kBytes;
   s.exchange = reinterpret_cast<float*>(s.dz + 16 * kPlane);
-  s.d_cell = s.exchange + 28 * kThreads;
-  s.d_hidden = s.d_cell + D * kMine * kThreads;
-  s.sums = s.d_hidden + D * kMine * kThreads;
+  s.d_cell.base = s.exchange + 28 * kThreads;
+  s.d_hidden.base = s.d_cell.base + (kDeep ? 0 : D * kMine * kThreads);
+  s.sums = s.d_hidden.base + (kDeep ? 0 : D * kMine * kThreads);
   s.d_pooled = s.sums + kStrips * 2 * kGates;
   const size_t which_net = b / args.batch_per_weights, state = (size_t)D * kCells * kF;
+  if (kDeep) s.d_cell.base = args.d_c_memory + b * state, s.d_hidden.base = args.d_h_memory + b * state;
   const Ring ring(memory);
   if (!threadIdx.x) ring.prepare();
   const Place at(warp % 4 * 8 + lane / 4, team);
@@ -721,9 +774,8 @@ __device__ __forceinline__ void walk_back(const BackwardArgs& args, unsigned cha
 #pragma unroll
     for (int i = 0; i < kMine; ++i) {
       const size_t where = b * state + ((size_t)d * kCells + at.cell(i)) * kF + at.channel;
-      const int slot = (d * kMine + i) * kThreads + threadIdx.x;
-      s.d_cell[slot] = at.is_cell(i) ? args.d_c_last[where] : 0;
-      s.d_hidden[slot] = at.is_cell(i) ? args.d_h_last[where] : 0;
+      s.d_cell.put(at, d, i, at.is_cell(i) ? args.d_c_last[where] : 0);
+      s.d_hidden.put(at, d, i, at.is_cell(i) ? args.d_h_last[where] : 0);
       if (at.is_cell(i)) args.d_c_initial[where] = args.d_h_initial[where] = 0;
     }
   const uint64_t dz = operand(shared_address(s.dz) + kMargin * 16 + team * 2 * kPlane);
@@ -732,7 +784,7 @@ __device__ __forceinline__ void walk_back(const BackwardArgs& args, unsigned cha
   for (int i = 0; i < kMine; ++i) kept.fetch(args, ((strip * T + T - 1) * N + N - 1) * D + D - 1, i);
   float d_hidden[kMine];                         // of the module whose turn is next
 #pragma unroll
-  for (int i = 0; i < kMine; ++i) d_hidden[i] = s.d_hidden[((D - 1) * kMine + i) * kThreads + threadIdx.x];
+  for (int i = 0; i < kMine; ++i) d_hidden[i] = kDeep && !at.is_cell(i) ? 0 : *s.d_hidden.place(at, D - 1, i);
 
   for (int t = T - 1; t >= 0; --t) {
     const size_t step = b * T + t;
@@ -744,7 +796,9 @@ __device__ __forceinline__ void walk_back(const BackwardArgs& args, unsigned cha
       for (int d = D - 1; d >= 0; --d) {
         const size_t tick = ((strip * T + t) * N + n) * D + d;
         const int below = d ? d - 1 : D - 1;
-        through_gates(at, s, d, kept, d_hidden);
+        float d_cell[kMine], d_below[kMine];
+        if (kDeep) s.d_cell.fetch(at, d, d_cell);
+        through_gates(at, s, d, kept, d_cell, d_hidden);
         publish();
         meet();  // dz and its column sums are there
         float acc[kSlots / 2];
@@ -785,8 +839,9 @@ __device__ __forceinline__ void walk_back(const BackwardArgs& args, unsigned cha
         hold(acc);
         if (team) hand_over<28>(s, acc); else hand_over<0>(s, acc);
         if (!threadIdx.x) await_reading();
+        if (kDeep) s.d_hidden.fetch(at, below, d_below);
         meet();  // the halves are swapped, every warp is done with dz, d_pooled is there
-        if (team) pass_on<28>(at, s, acc, d, below, peaks, d_hidden); else pass_on<0>(at, s, acc, d, below, peaks, d_hidden);
+        if (team) pass_on<28>(at, s, acc, d, below, peaks, d_below, d_hidden); else pass_on<0>(at, s, acc, d, below, peaks, d_below, d_hidden);
       }
     }
     if (args.starts[step])
@@ -794,9 +849,9 @@ __device__ __forceinline__ void walk_back(const BackwardArgs& args, unsigned cha
 #pragma unroll
         for (int i = 0; i < kMine; ++i) {
           const size_t where = b * state + ((size_t)d * kCells + at.cell(i)) * kF + at.channel;
-          const int slot = (d * kMine + i) * kThreads + threadIdx.x;
-          if (at.is_cell(i)) args.d_c_initial[where] += s.d_cell[slot], args.d_h_initial[where] += d == D - 1 ? d_hidden[i] : s.d_hidden[slot];
-          s.d_cell[slot] = s.d_hidden[slot] = 0;
+          float *cell = s.d_cell.place(at, d, i), *hidden = s.d_hidden.place(at, d, i);
+          if (at.is_cell(i)) args.d_c_initial[where] += *cell, args.d_h_initial[where] += d == D - 1 ? d_hidden[i] : *hidden;
+          if (!kDeep || at.is_cell(i)) *cell = *hidden = 0;
           if (d == D - 1) d_hidden[i] = 0;
         }
     if (!threadIdx.x) await_storing(), tell(args.progress + strip * 2, T - t);
@@ -805,8 +860,7 @@ __device__ __forceinline__ void walk_back(const BackwardArgs& args, unsigned cha
 #pragma unroll
     for (int i = 0; i < kMine; ++i) {
       const size_t where = b * state + ((size_t)d * kCells + at.cell(i)) * kF + at.channel;
-      const int slot = (d * kMine + i) * kThreads + threadIdx.x;
-      if (at.is_cell(i)) args.d_c_memory[where] = s.d_cell[slot], args.d_h_memory[where] = d == D - 1 ? d_hidden[i] : s.d_hidden[slot];
+      if (at.is_cell(i)) args.d_c_memory[where] = *s.d_cell.place(at, d, i), args.d_h_memory[where] = d == D - 1 ? d_hidden[i] : *s.d_hidden.place(at, d, i);
     }
 }
 
@@ -925,6 +979,15 @@ __global__ void __launch_bounds__(kThreads, 1) backward(BackwardArgs args) {
   else gather(args, memory, task / 3 / args.D, task / 3 % args.D, task % 3);
 }
 
+// Shared memory of a block, for D modules.
+constexpr size_t forward_bytes(int D) {
+  return Ring::kBytes + (size_t)D * (kStates * kHidden + (kDeep ? 0 : kMine * kThreads * 4) + kGates * 4 + 64 * 4 + kThreads * 4) + 2 * kStrips * kF * 16;
+}
+constexpr size_t backward_bytes(int D) {
+  const size_t walking = Ring::kBytes + 16 * kPlane + 28 * kThreads * 4 + (kDeep ? 0 : (size_t)D * 2 * kMine * kThreads * 4) + (kStrips * 2 * kGates + 64) * 4;
+  return std::max<size_t>(walking, kStages * (kStage + 8));
+}
+
 template <class T>
 T* at(ffi::AnyBuffer buffer) { return reinterpret_cast<T*>(buffer.untyped_data()); }
 template <class T>
@@ -970,9 +1033,8 @@ ffi::Error run_forward(cudaStream_t stream, int64_t ticks, ffi::AnyBuffer weight
   ForwardArgs args{at<unsigned char>(weights), at<bf16>(pool), at<float>(c0), at<bf16>(h0), at<float>(c), at<bf16>(h),
                    at<bf16>(inputs), at<uint8_t>(starts), top, c_last, h_last, gates, cells, hiddens, peaks, pooled,
                    sizes.batch, sizes.batch / sizes.networks, sizes.D, (int)ticks, sizes.T};
-  size_t shared = Ring::kBytes + (size_t)sizes.D * (2 * kHidden + kMine * kThreads * 4 + kGates * 4 + 64 * 4 + kThreads * 4) + 2 * kStrips * kF * 16;
   void* arguments[] = {&args};
-  return launch((const void*)forward<kSave>, shared, sizes.batch, true, arguments, stream);
+  return launch((const void*)forward<kSave>, forward_bytes(sizes.D), sizes.batch, true, arguments, stream);
 }
 
 ffi::Error Infer(cudaStream_t stream, int64_t ticks, ffi::AnyBuffer weights, ffi::AnyBuffer pool, ffi::AnyBuffer c0, ffi::AnyBuffer h0,
@@ -1002,11 +1064,9 @@ ffi::Error Backward(cudaStream_t stream, int64_t ticks, ffi::AnyBuffer weights, 
                     at<bf16>(d_top), at<float>(d_c_last), at<float>(d_h_last), at<unsigned char>(dz), at<float>(dz_sums), at<float>(d_c_memory),
                     at<float>(d_h_memory), at<float>(d_c_initial), at<float>(d_h_initial), at<unsigned char>(hiddens), at<float>(gradient),
                     at<uint4>(d_inputs), at<uint32_t>(progress), sizes.batch, sizes.batch / sizes.networks, sizes.D, (int)ticks, sizes.T};
-  size_t walking = Ring::kBytes + 16 * kPlane + 28 * kThreads * 4 + (size_t)sizes.D * 2 * kMine * kThreads * 4 + (kStrips * 2 * kGates + 64) * 4;
-  size_t gathering = kStages * (kStage + 8);
   cudaMemsetAsync(args.progress, 0, (size_t)sizes.batch * kStrips * 8, stream);
   void* arguments[] = {&args};
-  return launch((const void*)backward, std::max(walking, gathering), sizes.batch * (1 + 3 * sizes.D), false, arguments, stream);
+  return launch((const void*)backward, backward_bytes(sizes.D), sizes.batch * (1 + 3 * sizes.D), false, arguments, stream);
 }
 
 }  // namespace

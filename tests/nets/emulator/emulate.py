@@ -1,6 +1,7 @@
-"""kernel_mma.cu compiled for a CPU, called as jax's FFI calls it on a GPU; a warp's instructions are written in C++."""
+"""The kernel's sources compiled for a CPU, called as jax's FFI calls them on a GPU; assembly is replaced by C++."""
 
 import ctypes
+import math
 import re
 import subprocess
 from pathlib import Path
@@ -12,24 +13,53 @@ from foresight.nets.drc import build
 
 HERE = Path(__file__).parent
 INSTRUCTIONS = {
-    "tanh_of": "return std::tanh(x);",
-    "load_tile": "load_matrices(a, address, false);",
-    "load_turned": "load_matrices(a, address, true);",
-    "multiply": "multiply_matrices(acc, a, b0, b1);",
-    "copy_async": "memcpy(block_memory + to, from, 16);",
+    "mma": {
+        "tanh_of": "return std::tanh(x);",
+        "load_tile": "load_matrices(a, address, false);",
+        "load_turned": "load_matrices(a, address, true);",
+        "multiply": "multiply_matrices(acc, a, b0, b1);",
+        "copy_async": "memcpy(block_memory + to, from, 16);",
+    },
+    "wgmma": {
+        "tanh_of": "return std::tanh(x);",
+        "multiply": "gpu::issue(d, a, b, add, false);",
+        "multiply_turned": "gpu::issue(d, a, b, add, true);",
+        "begin_products": "",
+        "commit_products": "gpu::commit();",
+        "await_products": "gpu::await(kMore);",
+        "hold": "",
+        "anew": "return x;",
+        "publish": "",
+        "meet": "__syncthreads();",
+        "ask": "return *p;",
+        "ask_own": "return *p;",
+        "prepare_barrier": "gpu::prepare(barrier, arrivals);",
+        "expect_bytes": "gpu::count(barrier, 1, bytes);",
+        "arrive": "gpu::count(barrier, 1, 0);",
+        "load_bulk": "gpu::load(to, from, bytes, barrier);",
+        "wait": "gpu::wait(barrier, parity);",
+        "store_bulk": "gpu::store(to, from, bytes);",
+        "await_reading": "gpu::finish_reading();",
+        "await_storing": "gpu::finish_storing();",
+        "tell": "gpu::tell(counter, value);",
+        "await_word": "wait_until([=] { return *counter >= value; });",
+        "strip_of_block": "return 0;",  # boards of one strip
+        "there": "return 0;",
+        "put": "",
+    },
 }
 
 
-def device_code() -> str:
+def device_code(form: str) -> str:
     """The source without what is for the host, and without assembly."""
-    source = build.SOURCES["mma"].read_text()
+    source = build.SOURCES[form].read_text()
     code = source[source.index("using bf16") : source.index("template <class T>\nT* at(")] + "}\n"
-    for name, body in INSTRUCTIONS.items():
-        code, found = re.subn(
-            rf"( {name}\([^)]*(?:\([^)]*\)[^)]*)*\) {{\n).*?\n}}", rf"\g<1>{body}\n}}", code, flags=re.S
-        )
-        assert found == 1, name
     code = re.sub(r'asm volatile\("cp\.async\.(commit_group|wait_group [01]);"\);', ";", code)
+    code = re.sub(r"#define WGMMA(?:.*\\\n)+.*", "", code)
+    for name, body in INSTRUCTIONS[form].items():
+        function = rf"^(__device__ .*\b{name}\(.*\) {{)(?: .*|\n(?:.*\n)*?)}}$"
+        code, found = re.subn(function, rf"\g<1> {body} }}", code, flags=re.M)
+        assert found, name
     assert "asm" not in code
     return code.replace(
         "extern __shared__ __align__(128) unsigned char memory[];", "unsigned char* memory = block_memory;"
@@ -37,31 +67,33 @@ def device_code() -> str:
 
 
 class Emulator:
-    """The kernel's functions for one size of board, with or without all that may be in shared memory."""
+    """The functions of a source for one size of board, compiled with more flags."""
 
-    def __init__(self, compiler: str, folder: Path, grid: tuple[int, int], on_chip: bool):
+    def __init__(self, compiler: str, folder: Path, form: str, grid: tuple[int, int], *more: str):
         code, library = folder / "device.inc", folder / "emulator.so"
-        code.write_text(device_code())
-        flags = ["-std=c++17", "-O1", "-w", "-shared", "-fPIC", f"-DGRID_H={grid[0]}", f"-DGRID_W={grid[1]}"]
-        command = [compiler, *flags, f'-DDEVICE_CODE="{code}"', "-o", library, HERE / "mma.cpp"]
-        subprocess.run(command, check=True, capture_output=True, text=True)
-        self.library, self.on_chip = ctypes.CDLL(str(library)), on_chip
+        code.write_text(device_code(form))
+        flags = ["-std=c++17", "-O1", "-fno-strict-aliasing", "-w", "-shared", "-fPIC", f'-DDEVICE_CODE="{code}"']
+        flags += [f"-DGRID_H={grid[0]}", f"-DGRID_W={grid[1]}", *more]
+        subprocess.run([compiler, *flags, "-o", library, HERE / f"{form}.cpp"], check=True)
+        self.library = ctypes.CDLL(str(library))
+        self.switch = True  # `mma`: all that may be is in shared memory; `wgmma`: what runs by itself is late
 
-    def call(self, name, results, ticks, grid, *arguments):
-        """What the GPU's function of this name gives for one trajectory."""
+    def call(self, name, results, ticks, stack, *arguments):
+        """What the GPU's function of this name gives for one trajectory, or several of one network."""
         given = [np.ascontiguousarray(x) for x in arguments]
-        made = [np.zeros(shape.shape, shape.dtype) for shape in results]
-        depth, time = given[0].shape[0], given[6].shape[0]
+        made = [np.frombuffer(b"\xff" * x.size * x.dtype.itemsize, x.dtype).reshape(x.shape).copy() for x in results]
+        states, is_first = (given[8], given[6]) if name == "backward" else (given[4], given[7])
+        sizes = [math.prod(states.shape[:-4]), stack[0], ticks, is_first.shape[-1]]
         if name == "backward":
-            weights, pool, gates, cells, _, hiddens, starts, *gradients = given
-            buffers = [weights, pool, gates, cells, hiddens, starts, *gradients, *made[:-1]]
-            self.run("backward_of", [], buffers, [1, depth, ticks, starts.shape[0], self.on_chip])
+            self.run("backward_of", [], [*given, *made], sizes)
         else:
-            kept = made[:6] + made[7:] if name == "forward" else [*made, *([None] * 4)]  # without peaks
-            self.run("forward_of", [name == "forward"], [*given, *kept], [1, depth, ticks, time, self.on_chip])
+            self.run("forward_of", [name == "forward"], [*given, *made, *([None] * (8 - len(made)))], sizes)
         return [jnp.asarray(x) for x in made]
 
-    def run(self, name, before, buffers, after):
+    def run(self, name, before, buffers, sizes):
         """One of the library's functions."""
+        function = getattr(self.library, name)
+        function.restype = ctypes.c_char_p
         pointers = [None if x is None else ctypes.c_void_p(x.ctypes.data) for x in buffers]
-        getattr(self.library, name)(*before, *pointers, *after)
+        fault = function(*before, *pointers, *sizes, self.switch)
+        assert fault is None, fault.decode()

@@ -5,19 +5,26 @@
 #include <string.h>
 #include <ucontext.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <vector>
 
 #define __device__
 #define __global__
+#define __host__
+#define __shared__ static
 #define __forceinline__ inline
 #define __launch_bounds__(...)
+using std::max;
+using std::min;
 
+struct uint2 { uint32_t x, y; };
 struct uint4 { uint32_t x, y, z, w; };
 struct float2 { float x, y; };
 struct float4 { float x, y, z, w; };
 inline uint4 make_uint4(uint32_t x, uint32_t y, uint32_t z, uint32_t w) { return {x, y, z, w}; }
+inline uint2 make_uint2(uint32_t x, uint32_t y) { return {x, y}; }
 inline float2 make_float2(float x, float y) { return {x, y}; }
 inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
 
@@ -57,10 +64,17 @@ inline __half2 __floats2half2_rn(float a, float b) { return {to_half(a), to_half
 inline float2 __half22float2(__half2 v) { return {from_half(v.x), from_half(v.y)}; }
 template <class T>
 T __ldg(const T* p) { return *p; }
+inline int __popc(uint32_t v) { return __builtin_popcount(v); }
+inline float __uint_as_float(uint32_t v) {
+  float f;
+  memcpy(&f, &v, 4);
+  return f;
+}
+inline uint32_t atomicAdd(uint32_t* p, uint32_t more) { return (*p += more) - more; }
 
 // Threads of a block.
 struct Index { int x; };
-static Index threadIdx, blockIdx;
+static Index threadIdx, blockIdx, gridDim;
 static unsigned char* block_memory;
 struct Deposit { uint64_t words[6]; };
 struct Fiber {
@@ -74,38 +88,33 @@ static std::vector<Fiber> fibers;
 static ucontext_t scheduler;
 static std::function<void()> body;
 
-inline void yield() {
-  const int me = threadIdx.x;
-  swapcontext(&fibers[me].context, &scheduler);
-  threadIdx.x = me;
+static uint64_t waits_over;                      // how many: when no more end, all threads wait for each other
+static const char* fault;                        // what a thread did that no GPU would forgive
+
+template <class Condition>
+void wait_until(Condition holds) {
+  for (const int me = threadIdx.x; !holds(); threadIdx.x = me) swapcontext(&fibers[me].context, &scheduler);
+  ++waits_over;
 }
 inline void __syncthreads() {
   const uint64_t mine = ++fibers[threadIdx.x].meetings;
-  for (bool all = false; !all;) {
-    all = true;
-    for (auto& fiber : fibers) all &= fiber.meetings >= mine;
-    if (!all) yield();
-  }
+  wait_until([mine] { return std::all_of(fibers.begin(), fibers.end(), [mine](const Fiber& fiber) { return fiber.meetings >= mine; }); });
 }
 // What the lanes of the warp give to an instruction, once all have.
 inline std::function<const Deposit&(int)> together(const Deposit& mine) {
   const int first = threadIdx.x / 32 * 32;
   const uint64_t number = fibers[threadIdx.x].instructions++;
   fibers[threadIdx.x].given[number % 2] = mine;
-  for (bool all = false; !all;) {
-    all = true;
-    for (int lane = 0; lane < 32; ++lane) all &= fibers[first + lane].instructions > number;
-    if (!all) yield();
-  }
+  wait_until([=] { return std::all_of(&fibers[first], &fibers[first] + 32, [number](const Fiber& fiber) { return fiber.instructions > number; }); });
   return [first, number](int lane) -> const Deposit& { return fibers[first + lane].given[number % 2]; };
 }
-inline float __shfl_xor_sync(unsigned, float v, int apart) {
+template <class T>
+T __shfl_xor_sync(unsigned, T v, int apart) {
   Deposit mine{};
-  memcpy(&mine.words[0], &v, 4);
+  memcpy(&mine.words[0], &v, sizeof v);
   const auto of = together(mine);
-  float got;
-  memcpy(&got, &of((threadIdx.x % 32) ^ apart).words[0], 4);
-  return got;
+  memcpy(&v, &of((threadIdx.x % 32) ^ apart).words[0], sizeof v);
+  return v;
 }
 inline size_t __cvta_generic_to_shared(const void* p) { return (const unsigned char*)p - block_memory; }
 inline uint16_t shared_half(uint64_t address) {
@@ -134,27 +143,39 @@ inline void multiply_matrices(float (&acc)[4], const uint32_t (&a)[4], uint32_t 
   }
 }
 
-// A kernel on so many blocks, one after the other.
-inline void run(int blocks, int threads, size_t shared, std::function<void()> kernel) {
-  std::vector<unsigned char> memory(shared + 16, 0xff);
-  block_memory = memory.data() + (16 - (uintptr_t)memory.data() % 16) % 16;
-  body = kernel;
+// A kernel on so many blocks, one after the other; what went wrong, or nothing. Warps go on unevenly: some sleep until the
+// others wait for them.
+inline const char* run(int blocks, int threads, size_t shared, std::function<void()> kernel) {
+  constexpr size_t guard = 1 << 17;             // bytes after it, to see what goes beyond
+  std::vector<unsigned char> memory(shared + guard + 128, 0xff);
+  block_memory = memory.data() + (128 - (uintptr_t)memory.data() % 128) % 128;
+  body = kernel, fault = nullptr, gridDim.x = blocks;
   for (blockIdx.x = 0; blockIdx.x < blocks; ++blockIdx.x) {
     fibers = std::vector<Fiber>(threads);
     for (auto& fiber : fibers) {
       fiber.stack.resize(1 << 17);
       getcontext(&fiber.context);
       fiber.context.uc_stack.ss_sp = fiber.stack.data(), fiber.context.uc_stack.ss_size = fiber.stack.size(), fiber.context.uc_link = &scheduler;
-      makecontext(&fiber.context, (void (*)())(+[] { body(), fibers[threadIdx.x].over = true, fibers[threadIdx.x].meetings = ~0ull; }), 0);
+      makecontext(&fiber.context, (void (*)())(+[] { ++waits_over, body(), fibers[threadIdx.x].over = true, fibers[threadIdx.x].meetings = ~0ull; }), 0);
     }
+    uint32_t asleep = 0, random = 1;               // a bit for each warp; numbers of a congruential generator
     for (bool all = false; !all;) {
+      const uint64_t before = waits_over;
       all = true;
       for (int i = 0; i < threads; ++i) {
+        if (asleep >> i / 32 & 1) { all = false; continue; }
         if (fibers[i].over) continue;
         threadIdx.x = i;
         swapcontext(&scheduler, &fibers[i].context);
         all &= fibers[i].over;
       }
+      if (waits_over == before && !asleep && !all) return "all threads wait for each other";
+      random = random * 1664525 + 1013904223;
+      const uint32_t some[] = {0x0f, 0xf0, random >> 24, 0};  // of eight warps: a team, or any
+      asleep = asleep ? (waits_over == before ? 0 : asleep) : some[random >> 20 & 3];
     }
+    if (std::any_of(block_memory + shared, block_memory + shared + guard, [](unsigned char v) { return v != 0xff; })) fault = "more shared memory is written than there is";
+    if (fault) return fault;
   }
+  return nullptr;
 }

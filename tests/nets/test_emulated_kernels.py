@@ -1,0 +1,102 @@
+"""The kernel's two sources, run on a CPU thread by thread: against the plain path, and one form against another."""
+
+import ctypes
+import functools
+import shutil
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from foresight.nets.drc import agreement, build
+from foresight.nets.drc import core_cuda as fused
+from tests.nets.emulator.emulate import Emulator
+
+SMALL, LARGE = (4, 5), (10, 10)
+SHALLOW, DEEP = "-DDEEP=0", "-DDEEP=1"
+
+
+@pytest.fixture(scope="module")
+def emulator(tmp_path_factory):
+    """Makes an emulator of a source for a size of board; the next time it is the same."""
+    compiler = shutil.which("g++")
+    if compiler is None:
+        pytest.skip("there is no C++ compiler (g++)")
+    return functools.cache(lambda *asked: Emulator(compiler, tmp_path_factory.mktemp("emulator"), *asked))
+
+
+@pytest.mark.parametrize(
+    ("asked", "switch", "depth", "ticks"),
+    [
+        (("mma", SMALL), False, 2, 2),
+        (("wgmma", SMALL, SHALLOW), True, 2, 2),
+        pytest.param(("mma", SMALL), True, 2, 2, marks=pytest.mark.soak),
+        pytest.param(("wgmma", SMALL, SHALLOW), False, 3, 1, marks=pytest.mark.soak),
+        pytest.param(("wgmma", SMALL, SHALLOW), True, 1, 3, marks=pytest.mark.soak),
+        pytest.param(("wgmma", SMALL, DEEP), True, 5, 1, marks=pytest.mark.soak),
+        pytest.param(("wgmma", LARGE, SHALLOW), False, 3, 2, marks=pytest.mark.soak),
+        pytest.param(("wgmma", LARGE, DEEP), True, 9, 1, marks=pytest.mark.soak),
+    ],
+)
+def test_outputs_and_gradients_are_the_plain_paths(monkeypatch, emulator, asked, switch, depth, ticks):
+    kernel = emulator(*asked)
+    kernel.switch = switch
+    monkeypatch.setenv(build.FORCED, asked[0])
+    monkeypatch.setattr(fused, "call", kernel.call)
+    assert agreement.disagreement(asked[1], depth, ticks) is None
+
+
+def outcome(kernel, depth, ticks, late):
+    """Results and gradients, and every call of the kernel's functions with what it gave."""
+    calls = []
+
+    def call(*asked):
+        calls.append((asked, kernel.call(*asked)))
+        return calls[-1][1]
+
+    kernel.switch = late
+    stack, memory, inputs = agreement.drawn(SMALL, depth, ticks)
+    state = jnp.sin(jnp.arange(memory.cell.size, dtype=jnp.float32)).reshape(memory.cell.shape)
+    top = jnp.stack([state[0], state[-1], state[0]])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fused, "call", call)
+        return agreement.by_kernel(stack, memory, inputs, (top, type(memory)(state, state))), calls
+
+
+def assert_same_bits(ours, expected):
+    for a, b in zip(jax.tree.leaves(ours), jax.tree.leaves(expected), strict=True):
+        np.testing.assert_array_equal(np.asarray(a, np.float32), np.asarray(b, np.float32))
+
+
+@pytest.mark.parametrize(("depth", "ticks"), [(2, 2), (1, 2)])
+def test_the_form_for_many_modules_gives_every_bit_of_the_other(emulator, depth, ticks):
+    shallow, _ = outcome(emulator("wgmma", SMALL, SHALLOW), depth, ticks, late=False)
+    deep, _ = outcome(emulator("wgmma", SMALL, DEEP), depth, ticks, late=True)
+    assert_same_bits(deep, shallow)
+
+
+@pytest.mark.parametrize("form", [SHALLOW, DEEP])
+def test_a_block_that_takes_several_trajectories_gives_what_each_gives_alone(emulator, form):
+    kernel = emulator("wgmma", SMALL, form)
+    _, calls = outcome(kernel, 2, 1, late=True)
+    of_network = {"infer": 4, "forward": 4, "backward": 2}  # the first arguments
+    for (name, results, ticks, stack, *given), alone in calls:
+        shared, own = given[: of_network[name]], given[of_network[name] :]
+        twice = [jnp.stack([x, jnp.flip(x, axis=-1), x]) for x in own]
+        shapes = [jax.ShapeDtypeStruct((3, *x.shape), x.dtype) for x in results]
+        if name == "backward":  # one of its results is a count of blocks
+            shapes, alone = shapes[:-1], alone[:-1]
+            shapes.append(jax.ShapeDtypeStruct((3, 1, 2), jnp.uint32))
+        for made, expected in zip(kernel.call(name, shapes, ticks, stack, *shared, *twice), alone, strict=False):
+            written = ~np.isnan(np.asarray(expected, np.float32))  # the top's last hidden state is not wanted
+            for at in (0, 2):
+                np.testing.assert_array_equal(np.asarray(made[at])[written], np.asarray(expected)[written])
+
+
+@pytest.mark.parametrize(("form", "depths"), [(SHALLOW, (1, 2, 3)), (DEEP, (4, 9))])
+def test_how_much_shared_memory_a_block_takes_is_known(emulator, form, depths):
+    bytes_of = emulator("wgmma", SMALL, form).library.shared_bytes
+    bytes_of.restype = ctypes.c_size_t
+    for depth in depths:
+        assert max(bytes_of(False, depth), bytes_of(True, depth)) == build.shared_bytes(SMALL, depth)

@@ -15,6 +15,7 @@ from foresight.errors import unknown
 from foresight.runs.cards import SHIPPED, Card, agent_file, agent_files, format_card
 
 Name = Annotated[str, Positional, arg(metavar="NAME")]
+IN_A_ROW = 4  # sets whose scores the list has room for; the card has all
 Folder = Annotated[Path, Positional, arg(metavar="FOLDER")]
 
 
@@ -68,8 +69,8 @@ class List:
 
 
 def headline(row: dict[str, Any]) -> str:
-    """The scores of an agent in a few words."""
-    plain = [score for score in row["scores"] if score["think"] == 0]
+    """The first scores of an agent in a few words."""
+    plain = [score for score in row["scores"] if score["think"] == 0][:IN_A_ROW]
     return ", ".join(f"{score['levels']} {score['solved_percent']:.1f} %" for score in plain) or "no scores"
 
 
@@ -97,7 +98,7 @@ class Export:
 
     example: ClassVar[str] = "foresight agents export drc33-100m my-agent"
 
-    name: Name  # which agent
+    model: Annotated[str, Positional, arg(metavar="MODEL")]  # an agent's name, a run folder, or RUN@STEPS
     folder: Folder  # a new folder
     json: bool = False  # print one JSON document
 
@@ -106,7 +107,7 @@ class Export:
         from foresight.runs.exchange import export_folder
 
         with working("writing"):
-            written = export_folder(self.name, self.folder)
+            written = export_folder(self.model, self.folder)
         report([str(path) for path in written], self.json)
 
 

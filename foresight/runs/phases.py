@@ -1,8 +1,8 @@
 """Phases of a run: stretches in which environments, minibatch, learning rate or levels are others than before.
 
 A phase is written as `until=5e7 minibatch=128 learning_rate=1e-3 levels=A:0.5,B:0.5`: it ends when so many steps of the
-run, or such a share of them as in `until=20%`, are done, the last phase with the run. What a phase changes holds for those
-after it too. The learning rate has one shape over the whole run, constant at first and then falling; a phase's
+run, or such a share of them as in `until=20%`, are done, the last phase with the run. What a phase changes holds for
+those after it too. The learning rate has one shape over the whole run, constant at first and then falling; a phase's
 `learning_rate` is what that shape starts from.
 """
 

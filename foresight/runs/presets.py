@@ -66,7 +66,7 @@ def a3c() -> RunConfig:
 
 
 def long() -> RunConfig:
-    """For runs of 1e8 steps and more: after a fifth of them larger minibatches, and medium levels for unfiltered ones."""
+    """For runs of 1e8 steps and more: after a fifth of them, medium levels and larger minibatches."""
     recipe = default()
     return replace(
         recipe,

@@ -88,7 +88,9 @@ def test_a_phase_that_ends_at_a_share_of_the_run_ends_elsewhere_in_a_longer_one(
 def test_why_a_run_of_phases_is_not_extended_is_said(tmp_path):
     phased = [dataclasses.replace(run, phases=("until=50%", "minibatch=8")) for run in (SHORT, LONG)]
     run_training(phased[0], tmp_path / "run", OPTIONS)
-    with pytest.raises(ForesightError, match="cannot be extended from 640 to 960 steps: its phases differ, by its length"):
+    with pytest.raises(
+        ForesightError, match="cannot be extended from 640 to 960 steps: its phases differ, by its length"
+    ):
         extend_run(tmp_path / "run", phased[1].as_json(), say=lambda text: None)
 
 

@@ -12,7 +12,7 @@ from foresight.app.activity import working
 from foresight.app.parse import parse_options
 from foresight.app.progress import counting_bar
 from foresight.errors import unknown
-from foresight.runs.cards import SHIPPED, Card, agent_file, agent_files, format_card
+from foresight.runs.cards import SHIPPED, Card, agent_file, agent_files, format_card, read_card
 
 Name = Annotated[str, Positional, arg(metavar="NAME")]
 IN_A_ROW = 4  # sets whose scores the list has room for; the card has all
@@ -42,10 +42,13 @@ def entry(path: Path) -> dict[str, Any]:
 
 
 def card_of_file(path: Path) -> Card:
-    """The card of an agent's file."""
-    from foresight.runs.exchange import card_for
+    """The card of an agent's file; one without a card is looked into, which takes jax and time."""
+    card = read_card(path)
+    if card is None:
+        from foresight.runs.exchange import card_for
 
-    return card_for(path)
+        return card_for(path)
+    return card
 
 
 @dataclass(frozen=True)

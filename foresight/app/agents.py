@@ -72,8 +72,8 @@ class List:
 
 
 def headline(row: dict[str, Any]) -> str:
-    """The first scores of an agent in a few words."""
-    plain = [score for score in row["scores"] if score["think"] == 0][:IN_A_ROW]
+    """The first scores of an agent on whole sets, in a few words."""
+    plain = [score for score in row["scores"] if score["think"] == 0 and "[:" not in score["levels"]][:IN_A_ROW]
     return ", ".join(f"{score['levels']} {score['solved_percent']:.1f} %" for score in plain) or "no scores"
 
 

@@ -62,7 +62,10 @@ def test_agents_are_listed_with_their_scores(capsys):
         assert {"name", "domain", "steps", "scores"} <= set(row)
         assert all(set(score) == {"levels", "think", "solved_percent", "ci95"} for score in row["scores"])
     assert status_of(["agents"]) == 0
-    assert "unfiltered-valid 97.4 %" in capsys.readouterr().out
+    table = capsys.readouterr().out
+    assert "unfiltered-valid 97.4 %" in table
+    assert "[:" not in table, "of parts of sets the cards tell"
+    assert max(map(len, table.splitlines())) < 160
 
 
 def test_a_card_is_shown(capsys):

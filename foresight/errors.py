@@ -31,7 +31,8 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 def unknown(what: str, name: str, known: Iterable[str]) -> ForesightError:
     """The error that a name is not known: the likeliest one, and all there are."""
     known = list(known)
-    return ForesightError(f"there is no {what} '{name}'{did_you_mean(name, known)}; there are: {', '.join(known)}")
+    there = ", ".join(known) or "none"
+    return ForesightError(f"there is no {what} '{name}'{did_you_mean(name, known)}; there are: {there}")
 
 
 class MissingExtra(ForesightError):

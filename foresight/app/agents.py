@@ -12,9 +12,10 @@ from foresight.app.activity import working
 from foresight.app.parse import parse_options
 from foresight.app.progress import counting_bar
 from foresight.errors import unknown
-from foresight.runs.cards import SHIPPED, Card, agent_file, agent_files, format_card
+from foresight.runs.cards import SHIPPED, Card, agent_file, agent_files, format_card, read_card
 
 Name = Annotated[str, Positional, arg(metavar="NAME")]
+IN_A_ROW = 4  # sets whose scores the list has room for; the card has all
 Folder = Annotated[Path, Positional, arg(metavar="FOLDER")]
 
 
@@ -41,10 +42,13 @@ def entry(path: Path) -> dict[str, Any]:
 
 
 def card_of_file(path: Path) -> Card:
-    """The card of an agent's file."""
-    from foresight.runs.exchange import card_for
+    """The card of an agent's file; one without a card is looked into, which takes jax and time."""
+    card = read_card(path)
+    if card is None:
+        from foresight.runs.exchange import card_for
 
-    return card_for(path)
+        return card_for(path)
+    return card
 
 
 @dataclass(frozen=True)
@@ -68,8 +72,8 @@ class List:
 
 
 def headline(row: dict[str, Any]) -> str:
-    """The scores of an agent in a few words."""
-    plain = [score for score in row["scores"] if score["think"] == 0]
+    """The first scores of an agent on whole sets, in a few words."""
+    plain = [score for score in row["scores"] if score["think"] == 0 and "[:" not in score["levels"]][:IN_A_ROW]
     return ", ".join(f"{score['levels']} {score['solved_percent']:.1f} %" for score in plain) or "no scores"
 
 
@@ -97,7 +101,7 @@ class Export:
 
     example: ClassVar[str] = "foresight agents export drc33-100m my-agent"
 
-    name: Name  # which agent
+    model: Annotated[str, Positional, arg(metavar="MODEL")]  # an agent's name, a run folder, or RUN@STEPS
     folder: Folder  # a new folder
     json: bool = False  # print one JSON document
 
@@ -106,7 +110,7 @@ class Export:
         from foresight.runs.exchange import export_folder
 
         with working("writing"):
-            written = export_folder(self.name, self.folder)
+            written = export_folder(self.model, self.folder)
         report([str(path) for path in written], self.json)
 
 

@@ -33,6 +33,7 @@ examples:
   foresight train sokoban --preset quick --out runs/quick
   foresight train sokoban --net drc --depth 3 --ticks 3 --levels unfiltered-train --steps 2e7 --seeds 3 --out runs/drc
   foresight train sokoban --levels unfiltered-train --eval-levels unfiltered-valid --eval-every 1e6 --out runs/drc
+  foresight train sokoban --preset long --steps 1e9 --out runs/long
   foresight train gridworld --net vin --steps 1e7
   foresight train atari --env game=breakout --steps 5e7 --out runs/breakout
   foresight train mypackage.envs:Corridor --net mypackage.nets:Tiny --out runs/corridor
@@ -48,9 +49,10 @@ class RunOptions:
 
     out: Path | None = None
     """the run folder; runs/DOMAIN-NET-TIME where none is named"""
-    preset: Literal["default", "paper", "quick", "a3c"] | None = None
+    preset: Literal["default", "long", "paper", "quick", "a3c"] | None = None
     """the settings that hold where no flag says otherwise: `default` (this project's recipe) where none is named;
-    `paper` is the paper's appendix read literally; `quick` learns small boards on a CPU; `a3c` learns on-policy"""
+    `long`, for 1e8 steps and more, goes on to medium levels and larger minibatches after a fifth of the run; `paper` is
+    the paper's appendix read literally; `quick` learns small boards on a CPU; `a3c` learns on-policy"""
     config: Path | None = None
     """take those settings from the config.json of another run"""
     resume_from: Path | None = None

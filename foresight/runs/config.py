@@ -95,7 +95,7 @@ class RunConfig:
     expert: str = ""
     """whom to imitate: a run folder, a file or a shipped agent"""
     phases: tuple[str, ...] = ()
-    """stretches with other settings, such as `until=5e7` `until=2e8 minibatch=128 learning_rate=1e-3`
+    """stretches with other settings, such as `until=5e7` `until=20% minibatch=128 learning_rate=1e-3`
     `levels=medium-train`; each keeps what the one before it changed"""
     env: EnvSettings = field(default_factory=EnvSettings)
     net: NetSettings = field(default_factory=NetSettings)

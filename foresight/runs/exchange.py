@@ -6,22 +6,25 @@ import re
 import urllib.error
 import urllib.request
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from foresight.errors import ForesightError, printable, unknown
+from foresight.runs.agents import find_model
 from foresight.runs.cards import (
     CARD,
     LARGEST_CARD,
     SHIPPED,
     SUFFIX,
     Card,
-    agent_file,
+    agent_files,
     card_of,
     format_card,
     json_of,
     read_card,
 )
+from foresight.runs.checkpoints import WEIGHTS
 from foresight.runs.config import RunConfig, from_json
 from foresight.runs.weights import load_weights
 from foresight.storage.cache import cache_folder
@@ -46,38 +49,47 @@ class Remote(NamedTuple):
 
 
 def card_for(path: Path) -> Card:
-    """The card of an agent's file; where there is none, what the file itself says."""
-    card = read_card(path)
+    """The card of an agent's file; where there is none, what the agent itself says."""
+    card = read_card(path) if path.is_file() else None
     if card:
         return card
     weights = load_weights(path)
     config = from_json(RunConfig, weights.config, f"{path}: config")
-    return Card(path.stem, config.domain, config.net.label, weights.steps, "An agent without a model card.")
+    return Card(name_of(path), config.domain, config.net.label, weights.steps, "An agent without a model card.")
 
 
-def export_folder(name: str, folder: Path) -> list[Path]:
+def name_of(path: Path) -> str:
+    """What an agent is called that has no card: as its file or its run is, a checkpoint with its iterations too."""
+    path = path.resolve()
+    if path.parent.name == "checkpoints":
+        return f"{path.parent.parent.name}-{path.name}"
+    return path.stem if path.is_file() else path.name
+
+
+def export_folder(model: str, folder: Path) -> list[Path]:
     """Write an agent as a folder that Hugging Face shows: config.json, model.safetensors and README.md."""
-    path = agent_file(name)
+    path = find_model(model)
     card, weights = card_for(path), load_weights(path)
+    file = weights.source / WEIGHTS if weights.source.is_dir() else weights.source
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ForesightError(f"{folder} is there and not an empty folder: give another name, or remove it first")
     config = {"model_type": "foresight", "steps": weights.steps, "run": weights.config, "card": card.as_json()}
     contents = {
-        MODEL: path.read_bytes(),
+        MODEL: file.read_bytes(),
         CONFIG: (json.dumps(config, indent=1) + "\n").encode(),
-        README: f"{front_matter(card)}\n{format_card(card)}\n".encode(),
+        README: f"{front_matter(card, is_ours=path.parent == SHIPPED)}\n{format_card(card)}\n".encode(),
     }
-    for file, content in contents.items():
-        write_whole(folder / file, content)
-    return [folder / file for file in contents]
+    for name, content in contents.items():
+        write_whole(folder / name, content)
+    return [folder / name for name in contents]
 
 
-def front_matter(card: Card) -> str:
-    """What the hub reads of a model's page."""
-    tags = "\n".join(f"- {tag}" for tag in ("reinforcement-learning", "planning", card.domain, "drc", "jax"))
-    return (
-        f"---\nlibrary_name: foresight\nlicense: apache-2.0\npipeline_tag: reinforcement-learning\ntags:\n{tags}\n---\n"
-    )
+def front_matter(card: Card, is_ours: bool) -> str:
+    """What the hub reads of a model's page; the licence of somebody else's agent is theirs to name."""
+    network = card.network.partition("(")[0].lower()
+    tags = "\n".join(f"- {tag}" for tag in ("reinforcement-learning", "planning", card.domain, network, "jax"))
+    licence = "license: apache-2.0\n" if is_ours else ""
+    return f"---\nlibrary_name: foresight\n{licence}pipeline_tag: reinforcement-learning\ntags:\n{tags}\n---\n"
 
 
 def import_folder(folder: Path, name: str | None = None) -> Path:
@@ -94,10 +106,10 @@ def import_folder(folder: Path, name: str | None = None) -> Path:
         if there != here:
             raise ForesightError(f"{config_file} and {model_file} differ in '{what}': they are not of one agent")
     card = card_of(config.get("card"), f"{config_file}: card")
-    return keep(name or card.name, read_at_most(model_file, LARGEST_AGENT), card.as_json())
+    return keep(name or card.name, read_at_most(model_file, LARGEST_AGENT), card)
 
 
-def keep(name: str, content: bytes, card: dict[str, Any] | None) -> Path:
+def keep(name: str, content: bytes, card: Card | None) -> Path:
     """Put an agent's file and card into the cache folder."""
     if not NAME.fullmatch(name):
         raise ForesightError(f"an agent cannot be called '{name[:100]}': expected letters, digits, dots and dashes")
@@ -106,8 +118,14 @@ def keep(name: str, content: bytes, card: dict[str, Any] | None) -> Path:
     path = cache_folder("agents") / f"{name}{SUFFIX}"
     write_whole(path, content)
     if card:
-        write_whole(path.with_suffix(CARD), (json.dumps(card | {"name": name}, indent=1) + "\n").encode())
+        write_whole(path.with_suffix(CARD), (json.dumps(renamed(card, name).as_json(), indent=1) + "\n").encode())
     return path
+
+
+def renamed(card: Card, name: str) -> Card:
+    """The card of an agent under another name, by which its commands call it too."""
+    scores = (replace(each, command=each.command.replace(f" {card.name} ", f" {name} ")) for each in card.scores)
+    return replace(card, name=name, scores=tuple(scores))
 
 
 def read_manifest(path: Path = MANIFEST) -> dict[str, Remote]:
@@ -133,16 +151,19 @@ def as_text(value: Any) -> str:
 def fetch_agent(name: str, manifest: Path = MANIFEST, progress: Callable[[int], None] = lambda done: None) -> Path:
     """Bring an agent into the cache folder, unless it is there, and verify it by its digest."""
     remotes = read_manifest(manifest)
+    if name not in remotes and name in agent_files():
+        raise ForesightError(f"there is nothing to fetch: '{name}' is here, {agent_files()[name]}")
     if name not in remotes:
         raise unknown("agent to fetch", name, remotes)
     remote = remotes[name]
     path = cache_folder("agents") / f"{name}{SUFFIX}"
     if path.exists() and digest(path.read_bytes()) == remote.sha256:
         return path
+    card = None if remote.card is None else card_of(remote.card, f"{manifest}: card of '{name}'")
     content = download(remote, progress)
     if digest(content) != remote.sha256:
         raise ForesightError(f"{remote.url} is not the agent '{name}': its digest is not the one published")
-    return keep(name, content, remote.card)
+    return keep(name, content, card)
 
 
 def digest(content: bytes) -> str:

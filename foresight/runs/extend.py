@@ -44,10 +44,19 @@ def constant_iterations(config: RunConfig) -> int:
 def shared_iterations(config: RunConfig, longer: RunConfig) -> int:
     """After how many iterations two runs that differ in their steps alone are still the same."""
     if config.schedule.anneal_steps == longer.schedule.anneal_steps:
-        return min(config.iterations, longer.iterations)
+        return iterations_of_equal_phases(config, longer)
     if config.learn.regularisation_decay != 1:  # which falls from the first gradient step on
         return 0
     return min(constant_iterations(config), constant_iterations(longer))
+
+
+def iterations_of_equal_phases(config: RunConfig, longer: RunConfig) -> int:
+    """How many iterations two runs do in phases that are the same; a phase that ends at a share of a run is not."""
+    shared = 0
+    for ours, theirs in zip(config.plan, longer.plan, strict=True):
+        if ours._replace(end=0) == theirs._replace(end=0):
+            shared = min(ours.end, theirs.end)
+    return shared
 
 
 def kept_to_extend(config: RunConfig, before: int, after: int) -> str | None:
@@ -93,10 +102,11 @@ def newest_shared(run: Run, old: RunConfig, new: RunConfig) -> int:
     checkpoint, _ = newest_good(run.checkpoints, check)
     if checkpoint is not None and checkpoint.manifest.iteration > 0:
         return checkpoint.manifest.iteration
+    changing = "its phases differ" if old.phases else "its learning rate or regularisation falls from the start"
     why = (
         f"the two are the same for {old.steps_at(shared):,} steps, of which no checkpoint was kept"
         if shared
-        else "its learning rate or regularisation falls from the start, by its length"
+        else f"{changing}, by its length"
     )
     raise ForesightError(
         f"{run.folder} cannot be extended from {old.steps:,.0f} to {new.steps:,.0f} steps: {why}; "

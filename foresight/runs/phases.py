@@ -1,8 +1,9 @@
 """Phases of a run: stretches in which environments, minibatch, learning rate or levels are others than before.
 
 A phase is written as `until=5e7 minibatch=128 learning_rate=1e-3 levels=A:0.5,B:0.5`: it ends when so many steps of the
-run are done, the last phase with the run. What a phase changes holds for those after it too. The learning rate has one
-shape over the whole run, constant at first and then falling; a phase's `learning_rate` is what that shape starts from.
+run, or such a share of them as in `until=20%`, are done, the last phase with the run. What a phase changes holds for
+those after it too. The learning rate has one shape over the whole run, constant at first and then falling; a phase's
+`learning_rate` is what that shape starts from.
 """
 
 from collections.abc import Sequence
@@ -63,7 +64,7 @@ def plan_phases(texts: tuple[str, ...], learn: LearnSettings, steps: float, per_
     for text in texts or ("",):
         is_last = len(phases) + 1 == max(1, len(texts))
         changed = parse_phase(text)
-        until = until_of(changed, text, steps, is_last)
+        until = until_of(changed.pop("until", None), text, steps, is_last)
         levels = changed.pop("levels", levels)
         learn = replace(learn, **changed)
         calls = int(-(-(until - steps_before) // (learn.steps_per_iteration * per_call)))
@@ -99,7 +100,8 @@ def parse_phase(text: str) -> dict[str, Any]:
         if not equals or name not in {"until", "levels", *known}:
             names = ", ".join(["until", "levels", *known])
             raise ForesightError(f"`phases` '{text}': '{word}' is not NAME=VALUE with one of the names {names}")
-        changed[name] = value if name == "levels" else number(text, word, value, whole=known.get(name) in ("int", int))
+        is_text = name == "levels" or (name == "until" and value.endswith("%"))
+        changed[name] = value if is_text else number(text, word, value, whole=known.get(name) in ("int", int))
     return changed
 
 
@@ -111,11 +113,14 @@ def number(text: str, word: str, value: str, whole: bool) -> float | int:
         raise ForesightError(f"`phases` '{text}': '{word}' needs a {'whole ' if whole else ''}number") from error
 
 
-def until_of(changed: dict[str, Any], text: str, steps: float, is_last: bool) -> float:
-    """The steps of the run at which a phase ends."""
-    until = changed.pop("until", None)
+def until_of(until: float | str | None, text: str, steps: float, is_last: bool) -> float:
+    """The steps of the run at which a phase ends, of a number or a share in per cent."""
+    if isinstance(until, str):
+        until = steps * number(text, f"until={until}", until.removesuffix("%"), whole=False) / 100
     if is_last and until not in (None, steps):
         raise ForesightError(f"`phases` '{text}': the last phase ends with the run, so without `until`")
     if not is_last and (until is None or not 0 < until < steps):
-        raise ForesightError(f"`phases` '{text}': say when it ends, as until=5e7, before `steps` {steps:,.0f}")
+        raise ForesightError(
+            f"`phases` '{text}': say when it ends, as until=5e7 or until=20%, before `steps` {steps:,.0f}"
+        )
     return steps if is_last else until

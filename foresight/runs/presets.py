@@ -65,7 +65,19 @@ def a3c() -> RunConfig:
     return replace(recipe, learn=replace(recipe.learn, num_envs=32, minibatch=32, td_lambda=1.0))
 
 
-PRESETS = {"default": default, "paper": paper, "quick": quick, "a3c": a3c}
+def long() -> RunConfig:
+    """For runs of 1e8 steps and more: after a fifth of them, medium levels and larger minibatches."""
+    recipe = default()
+    return replace(
+        recipe,
+        steps=1e9,
+        phases=("until=20%", "num_envs=1024 minibatch=128 levels=medium-train"),
+        env=replace(recipe.env, levels="unfiltered-train"),
+        learn=replace(recipe.learn, discount=0.99),
+    )
+
+
+PRESETS = {"default": default, "paper": paper, "quick": quick, "a3c": a3c, "long": long}
 
 
 CAPS = {  # step limits of training where episodes are not like Sokoban's
@@ -99,7 +111,7 @@ def preset(name: str, domain: str | None = None, net: str | None = None) -> RunC
     if domain not in (None, chosen.domain):
         env = replace(env_settings(domain, chosen.env), env=())
         learn = replace(chosen.learn, **LEARNING.get((name, domain), {}))
-        chosen = replace(chosen, domain=domain, env=env, learn=learn)
+        chosen = replace(chosen, domain=domain, env=env, learn=learn, phases=phases_of(domain, chosen.phases))
     if net not in (None, chosen.net.net):
         chosen = replace(chosen, net=NetSettings(net=net, dtype=chosen.net.dtype))
     return for_host(chosen) if chosen.is_on_host else chosen
@@ -112,6 +124,14 @@ def env_settings(domain: str, env: EnvSettings) -> EnvSettings:
         default = getattr(settings_of(env_class(domain)).get("max_episode_steps"), "default", None)
         limits = default if isinstance(default, tuple) else limits
     return replace(env, levels=env.levels if facts(domain).takes_level_sets else "", max_episode_steps=limits)
+
+
+def phases_of(domain: str, phases: tuple[str, ...]) -> tuple[str, ...]:
+    """What a preset's phases of Sokoban mean elsewhere: one phase on the host, no levels where no set is read."""
+    if domain in ON_HOST:
+        return ()
+    words = [[word for word in phase.split() if not word.startswith("levels=")] for phase in phases]
+    return phases if facts(domain).takes_level_sets else tuple(map(" ".join, words))
 
 
 def for_host(config: RunConfig) -> RunConfig:

@@ -2,6 +2,7 @@
 
 import json
 import threading
+from dataclasses import replace
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
@@ -12,8 +13,10 @@ from foresight.runs.agents import config_of, find_model, shipped_names
 from foresight.runs.cards import SHIPPED, agent_file, read_card
 from foresight.runs.config import NetSettings, RunConfig
 from foresight.runs.exchange import digest, download, fetch_agent, read_manifest
+from foresight.runs.train import run_training
 from foresight.runs.weights import load_weights
 from tests.app.small_runs import status_of, use_linear_networks, write_levels
+from tests.runs.small_run import CONFIG
 from tests.runs.test_agents import write_weights
 
 
@@ -59,7 +62,10 @@ def test_agents_are_listed_with_their_scores(capsys):
         assert {"name", "domain", "steps", "scores"} <= set(row)
         assert all(set(score) == {"levels", "think", "solved_percent", "ci95"} for score in row["scores"])
     assert status_of(["agents"]) == 0
-    assert "unfiltered-valid 97.4 %" in capsys.readouterr().out
+    table = capsys.readouterr().out
+    assert "unfiltered-valid 97.4 %" in table
+    assert "[:" not in table, "of parts of sets the cards tell"
+    assert max(map(len, table.splitlines())) < 160
 
 
 def test_a_card_is_shown(capsys):
@@ -84,9 +90,27 @@ def test_an_agent_goes_out_and_comes_back_under_another_name(tmp_path, capsys, c
     assert status_of(["agents", "import", str(tmp_path / "out"), "--name", "mine"]) == 0
     assert find_model("mine") == cache / "mine.safetensors"
     assert (cache / "mine.safetensors").read_bytes() == agent_file("drc33-100m").read_bytes()
-    assert read_card(cache / "mine.safetensors").name == "mine"
+    card = read_card(cache / "mine.safetensors")
+    assert (card.name, card.scores[0].command[:24]) == ("mine", "foresight evaluate mine ")
     capsys.readouterr()
     assert [row["name"] for row in document(capsys)] == [*shipped_names(), "mine"]
+
+
+def test_an_agent_of_ones_own_goes_out_from_its_run_and_its_checkpoints(tmp_path, monkeypatch, capsys, cache):
+    use_linear_networks(monkeypatch)
+    config = replace(CONFIG, env=replace(CONFIG.env, levels=write_levels(tmp_path)), seeds=2)
+    run_training(config, tmp_path / "drc.v2", say=lambda text: None)
+    for model, name in ((f"{tmp_path}/drc.v2", "drc.v2"), (f"{tmp_path}/drc.v2@480", "drc.v2-12")):
+        assert status_of(["agents", "export", model, str(tmp_path / "out" / name)]) == 0
+        assert "license" not in (tmp_path / "out" / name / "README.md").read_text()
+        assert status_of(["agents", "import", str(tmp_path / "out" / name)]) == 0
+        assert equal(load_weights(cache / f"{name}.safetensors"), load_weights(tmp_path / "drc.v2"))
+    capsys.readouterr()
+    assert [row["name"] for row in document(capsys)][-2:] == ["drc.v2-12", "drc.v2"]
+
+
+def equal(one, other):
+    return {n: a.tobytes() for n, a in one.arrays.items()} == {n: a.tobytes() for n, a in other.arrays.items()}
 
 
 def with_score(config, **changes):
@@ -159,6 +183,8 @@ def test_an_agent_is_fetched_from_a_server_once_and_verified(tmp_path, small, ca
         ({"url": "ftp://nowhere/x"}, "expected an address that starts with https://"),
         ({"url": "file:///nowhere/at/all"}, "cannot download"),
         ({"url": "http://127.0.0.1:1/x"}, "cannot download"),
+        ({"card": {"name": "far"}}, "card of 'far' is not a model card"),
+        ({"name": "other"}, "there is no agent to fetch 'far'; there are: other"),
     ],
 )
 def test_what_is_not_the_agent_is_not_kept(changes, message, tmp_path, small, cache):
@@ -166,6 +192,14 @@ def test_what_is_not_the_agent_is_not_kept(changes, message, tmp_path, small, ca
     with pytest.raises(ForesightError, match=message):
         fetch_agent("far", manifest)
     assert not cache.exists()
+
+
+def test_what_comes_with_the_package_is_not_fetched_and_no_agents_are_none(tmp_path):
+    with pytest.raises(ForesightError, match="nothing to fetch: 'drc33-100m' is here"):
+        fetch_agent("drc33-100m")
+    (tmp_path / "manifest.json").write_text('{"agents": []}')
+    with pytest.raises(ForesightError, match="there is no agent to fetch 'far'; there are: none"):
+        fetch_agent("far", tmp_path / "manifest.json")
 
 
 def test_a_local_file_is_fetched_and_the_progress_reported(tmp_path, small):

@@ -38,8 +38,8 @@ def test_without_flags_the_settings_are_the_default_preset():
 @pytest.mark.parametrize("name", PRESETS)
 def test_a_preset_gives_the_settings_and_flags_override_them(name):
     assert settings("sokoban", "--preset", name) == PRESETS[name]()
-    changed = settings("sokoban", "--preset", name, "--steps", "1e3", "--depth", "2", "--learning-rate", "0.5")
-    assert (changed.steps, changed.net.depth, changed.learn.learning_rate) == (1e3, 2, 0.5)
+    changed = settings("sokoban", "--preset", name, "--steps", "1e6", "--depth", "2", "--learning-rate", "0.5")
+    assert (changed.steps, changed.net.depth, changed.learn.learning_rate) == (1e6, 2, 0.5)
     assert changed.learn.num_envs == PRESETS[name]().learn.num_envs
 
 

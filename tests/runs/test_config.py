@@ -146,6 +146,21 @@ def test_the_a3c_preset_learns_from_each_unroll_once_at_once():
     assert learn.td_lambda == 1
 
 
+@pytest.mark.parametrize(("steps", "switch"), [(1e9, 200_089_600), (1e8, 20_070_400)])
+def test_the_long_preset_goes_on_to_medium_levels_and_larger_minibatches_after_a_fifth_of_any_run(steps, switch):
+    first, second = replace(PRESETS["long"](), steps=steps).plan
+    assert (first.levels, second.levels, second.steps_before) == (None, "medium-train", switch)
+    sizes = [(phase.settings.num_envs, phase.settings.minibatch, phase.settings.discount) for phase in (first, second)]
+    assert sizes == [(256, 32, 0.99), (1024, 128, 0.99)]
+
+
+def test_the_long_preset_in_other_domains_names_no_levels_and_on_the_host_has_one_phase():
+    sizes = "num_envs=1024 minibatch=128"
+    assert preset("long", "gridworld").phases == ("until=20%", sizes)
+    assert preset("long", "sokoban").phases == ("until=20%", f"{sizes} levels=medium-train")
+    assert preset("long", "atari").phases == ()
+
+
 @pytest.mark.parametrize("change", [{"steps": float("inf")}, {"iterations_per_call": 0}, {"seed": -1}])
 def test_a_run_that_cannot_be_is_refused(change):
     with pytest.raises(ForesightError, match=f"`{next(iter(change))}` must be"):

@@ -78,6 +78,22 @@ def test_what_is_shared_depends_on_what_falls():
     assert shared(anneal_steps=500.0, regularisation_decay=0.1, anneal_hold=0.0) == SHORT.iterations
 
 
+@pytest.mark.parametrize(("until", "shared"), [("until=320", 16), ("until=50%", 8)])
+def test_a_phase_that_ends_at_a_share_of_the_run_ends_elsewhere_in_a_longer_one(until, shared):
+    learn = dataclasses.replace(CONFIG.learn, anneal_steps=1e6)
+    runs = [dataclasses.replace(run, phases=(until, "minibatch=8"), learn=learn) for run in (SHORT, LONG)]
+    assert shared_iterations(*runs) == shared
+
+
+def test_why_a_run_of_phases_is_not_extended_is_said(tmp_path):
+    phased = [dataclasses.replace(run, phases=("until=50%", "minibatch=8")) for run in (SHORT, LONG)]
+    run_training(phased[0], tmp_path / "run", OPTIONS)
+    with pytest.raises(
+        ForesightError, match="cannot be extended from 640 to 960 steps: its phases differ, by its length"
+    ):
+        extend_run(tmp_path / "run", phased[1].as_json(), say=lambda text: None)
+
+
 def test_a_run_whose_learning_rate_falls_from_the_start_is_left_alone(tmp_path):
     falling = [dataclasses.replace(run, learn=dataclasses.replace(run.learn, anneal_hold=0.0)) for run in (SHORT, LONG)]
     run_training(dataclasses.replace(falling[0], steps=160), tmp_path, OPTIONS)

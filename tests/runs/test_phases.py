@@ -22,7 +22,7 @@ from tests.app.small_runs import use_linear_networks
 from tests.runs.small_run import CONFIG
 
 PHASES = (
-    "until=160",
+    "until=25%",
     "until=400 num_envs=16 minibatch=8 learning_rate=2e-2",
     "levels=builtin/mini-test:0.5,builtin/mini-train:0.5 num_envs=4 minibatch=4",
 )
@@ -71,6 +71,9 @@ def test_schedules_have_one_shape_over_the_environment_steps_of_all_phases():
     [
         (("minibatch=4", "minibatch=8"), "say when it ends"),
         (("until=1e9", "minibatch=8"), "say when it ends"),
+        (("until=100%", "minibatch=8"), "say when it ends"),
+        (("until=25%", "until=20%", "minibatch=8"), "ends after 160 steps already"),
+        (("until=x%", "minibatch=8"), "'until=x%' needs a number"),
         (("until=160 minibatch=8",), "the last phase ends with the run"),
         (("until=400", "until=161", "minibatch=8"), "ends after 480 steps already"),
         (("until=160", "moon=3"), "'moon=3' is not NAME=VALUE with one of the names until, levels, num_envs"),
@@ -83,6 +86,11 @@ def test_schedules_have_one_shape_over_the_environment_steps_of_all_phases():
 def test_what_is_no_phase_is_rejected(phases, why):
     with pytest.raises(ForesightError, match=why):
         dataclasses.replace(CONFIG, phases=phases)
+
+
+def test_a_share_of_a_longer_run_is_longer():
+    longer = dataclasses.replace(PHASED, steps=1280, phases=("until=25%", "until=75% num_envs=16", "num_envs=8"))
+    assert [phase.steps_before for phase in longer.plan] == [0, 320, 960]
 
 
 def test_the_last_phase_may_name_the_end_of_the_run():

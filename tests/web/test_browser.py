@@ -183,6 +183,8 @@ def test_another_domain_is_shown_with_its_own_tiles(visit):
     wait_for(page, "#status", "solved it in 4 moves")
     assert page.locator("#tab-draw").is_disabled()
     assert page.locator("#mind").is_hidden()
+    assert "nobody has fitted probes" in text(page, "#no-legend")
+    assert page.locator("#legend").is_hidden()
 
 
 def test_an_exported_page_opens_without_a_server(visit, tmp_path):

@@ -1,10 +1,14 @@
 """The agents that the page offers: named ones, and those of run folders with their kept checkpoints."""
 
+import time
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 pytest.importorskip("starlette", reason="needs the extra web")
 
 from foresight.runs.agents import export_agent, load_agents
+from foresight.web import library
 from foresight.web.library import CURATED, Library
 from foresight.web.problems import Problem
 from tests.app.small_runs import status_of
@@ -58,3 +62,19 @@ def test_the_page_begins_with_the_best_agent_and_levels_where_thinking_helps_it(
 def test_an_agent_that_was_not_offered_is_not_loaded(run):
     with pytest.raises(Problem, match="there is no agent"):
         Library().mind(f"{run}@16")
+
+
+def test_many_who_ask_for_a_set_at_once_wait_for_one_opening(monkeypatch):
+    calls = []
+
+    def slow(name):
+        calls.append(name)
+        time.sleep(0.05)
+        return name
+
+    monkeypatch.setattr(library, "open_set", slow)
+    library.open_once.cache_clear()
+    with ThreadPoolExecutor(8) as visitors:
+        assert set(visitors.map(library.opened, ["some set"] * 8)) == {"some set"}
+    library.open_once.cache_clear()
+    assert calls == ["some set"]

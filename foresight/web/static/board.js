@@ -25,6 +25,13 @@ export class BoardView {
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.redraw());
   }
 
+  /** Nothing laid over the board, and whether every wall is alike or what tiles it has. */
+  clear({ isPlain = false, tiles = null } = {}) {
+    Object.assign(this, { isPlain, tiles });
+    this.heat(null);
+    this.plan(null);
+  }
+
   /** Show a board; where it is one move after the one before, things slide. */
   show(board, isNext = false) {
     const before = this.board;

@@ -78,10 +78,7 @@ export class Draw {
 
   show(fault) {
     const { view } = this.page;
-    view.tiles = null;
-    view.isPlain = true;
-    view.heat(null);
-    view.plan(null);
+    view.clear({ isPlain: true });
     view.mark({ wishes: [], ghost: null, drag: null, cursor: this.cursor, fault });
     view.show(this.board);
   }

@@ -77,28 +77,18 @@ export class Watch {
     this.stop();
     this.running?.abort();
     const running = this.running = new AbortController();
-    this.page.say("It looks at the board …");
-    const patience = setTimeout(() => this.page.say("It looks at the board … the first game of an agent takes a while …"), PATIENCE);
-    running.signal.addEventListener("abort", () => clearTimeout(patience));
-    try {
-      await this.loadAll(isNew, running);
-    } finally {
-      clearTimeout(patience);
-    }
-  }
-
-  async loadAll(isNew, running) {
     const { state } = this.page, wishes = readWishes(state.wishes);
+    this.page.say("It looks at the board …");
     if (isNew) await this.showFirst(running.signal);
     const base = this.page.wanted(), own = this.page.asked();
     const asked = [getEpisode(own, running.signal)];
     if (state.compare || wishes.length) asked.push(getEpisode(wishes.length ? base : { ...base, think: 0 }, running.signal));
-    const [episode, other] = await Promise.all(asked);
+    const patience = setTimeout(() => this.page.say("It looks at the board … the first game of an agent takes a while …"), PATIENCE);
+    const [episode, other] = await Promise.all(asked).finally(() => clearTimeout(patience));
     if (running.signal.aborted) return;
     this.episode = prepared(episode);
     this.other = other ? prepared(other) : null;
-    Object.assign(this.page.view, { tiles: this.page.tiles, isPlain: false });
-    this.page.view.heat(null);
+    this.page.view.clear({ tiles: this.page.tiles });
     this.showLoaded();
     this.go(state.look, state.tick);
     if (state.mode === "inside") await this.page.modes.inside.load(own, running.signal);
@@ -114,9 +104,7 @@ export class Watch {
     if (!this.page.agent.size) return;
     const board = await this.page.firstBoard();
     if (signal.aborted) return;
-    Object.assign(this.page.view, { tiles: null, isPlain: false });
-    this.page.view.heat(null);
-    this.page.view.plan(null);
+    this.page.view.clear();
     this.page.view.show(board);
   }
 

@@ -104,11 +104,11 @@ export class Chooser {
 
 const option = (value, textContent = value, title = "") => Object.assign(document.createElement("option"), { value, textContent, title });
 const capital = (word) => word[0].toUpperCase() + word.slice(1);
-const describeAgent = ({ name, steps }) => (steps ? `${name} · ${shortSteps(steps)}` : name);
+const describeAgent = ({ name, steps }) => (steps ? `${name} · ${shortSteps(steps, 2)}` : name);
 
 /** Training steps in few letters. */
-export function shortSteps(steps) {
+export function shortSteps(steps, digits = 3) {
   if (steps === null) return "";
   const [size, letter] = steps >= 1e9 ? [1e9, "G"] : steps >= 1e6 ? [1e6, "M"] : steps >= 1e3 ? [1e3, "k"] : [1, ""];
-  return `${Number((steps / size).toPrecision(3))}${letter} steps`;
+  return `${Number((steps / size).toPrecision(digits))}${letter} steps`;
 }

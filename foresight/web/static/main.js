@@ -115,6 +115,7 @@ class Page {
   fail({ message }) {
     this.say(`${message[0].toUpperCase()}${message.slice(1)}${/[.?!]$/.test(message) ? "" : "."}`, true);
     byId("start-over").hidden = !this.modes;
+    byId("boards").classList.add("stale");
   }
 
   /** Show the state: the agent, its choosers, and the mode. */
@@ -242,6 +243,7 @@ class Page {
     byId("status").textContent = text;
     byId("status").classList.toggle("fault", isFault);
     byId("start-over").hidden = true;
+    byId("boards").classList.remove("stale");
     byId("board-area").setAttribute("aria-busy", text.endsWith("…"));
   }
 }

@@ -135,7 +135,9 @@ export class Watch {
 
   summary(wishes) {
     const { episode, other } = this;
-    if (wishes.length) return `It followed ${episode.obeyed.filter(Boolean).length} of your ${wishes.length} wish${wishes.length > 1 ? "es" : ""}, and ${outcomeOf(episode)}; left alone it ${outcomeOf(other)}.`;
+    const followed = episode.obeyed.filter(Boolean).length;
+    const judged = wishes.length > 1 ? `followed ${followed} of your ${wishes.length} wishes` : followed ? "followed your wish" : "did not follow your wish";
+    if (wishes.length) return `It ${judged}, and ${outcomeOf(episode)}; left alone it ${outcomeOf(other)}.`;
     if (other && episode.solved && !other.solved) return `Thinking helps: it ${outcomeOf(episode)}; without thinking it ${outcomeOf(other)}.`;
     return `${episode.think ? `After ${counted(episode.think, "thinking step")}` : "Without thinking"} it ${outcomeOf(episode)}.`;
   }

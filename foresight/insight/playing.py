@@ -1,9 +1,10 @@
 """Play levels with a network laid open: what was done, what was in it, and with edits of its state on the way."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 from typing import NamedTuple
 
 import equinox as eqx
@@ -72,23 +73,18 @@ def play(
 ) -> list[Episode]:
     """Play each level once, greedily, after `think` looks at the first picture; episodes in the order of `levels`."""
     rules = Rules(max_steps, keep)
-    episodes = dict(play_as_they_end(agent, levels, edits=edits, think=think, rules=rules, batch=batch, seed=seed))
+    parts = play_in_stretches(agent, levels, edits=edits, think=think, rules=rules, batch=batch, seed=seed)
+    episodes = dict(chain.from_iterable(whole_episodes(parts, keep)))
     return [episodes[position] for position in range(len(levels))]
 
 
-def play_as_they_end(
-    agent: Agent,
-    levels: Sequence[int] | np.ndarray,
-    *,
-    edits: Edits = None,
-    think: int = 0,
-    rules: Rules = Rules(),
-    batch: int = 64,
-    seed: int = 0,
-) -> Iterator[tuple[int, Episode]]:
-    """Positions in `levels` and their episodes, in the order in which they end."""
-    for ended in play_in_stretches(agent, levels, edits=edits, think=think, rules=rules, batch=batch, seed=seed):
-        yield from ended
+class Part(NamedTuple):
+    """What a level gave in one stretch of time-steps."""
+
+    position: int  # in the list of levels
+    level: int
+    rows: Row
+    is_over: bool
 
 
 def play_in_stretches(
@@ -100,14 +96,13 @@ def play_in_stretches(
     rules: Rules = Rules(),
     batch: int = 64,
     seed: int = 0,
-) -> Iterator[list[tuple[int, Episode]]]:
-    """The same, as those that ended in each stretch of time-steps: something else can be done between two of them."""
+) -> Iterator[list[Part]]:
+    """The parts of each stretch of time-steps: something else can be done between two of them."""
     check_levels(agent.env, levels)
     numbers, count, assigned = np.asarray(levels, np.int32), len(levels), 0
     programs, rules = prepare(agent.net, edits, count, rules)
     fixed = (agent.env, agent.net, programs, jnp.asarray(think, jnp.int32), jax.random.key(seed))
-    size = min(batch, power_of_two_above(count))
-    slots, unfinished = empty_slots(agent.env, agent.net, size, count), defaultdict(list)
+    slots = empty_slots(agent.env, agent.net, min(batch, power_of_two_above(count)), count)
     while True:
         slots, assigned = fill_slots(agent, numbers, slots, assigned)
         slots = slots if assigned < count else compact(slots, count)
@@ -115,12 +110,20 @@ def play_in_stretches(
         if not np.any(positions < count):
             return
         slots, rows = play_stretch(fixed, slots, rules, count)
-        ended = []
-        for position, stretch, is_over in cut_rows(jax.tree.map(np.asarray, rows), positions, count):
-            unfinished[position].append(stretch)
-            if is_over:
-                ended.append((position, episode_of(int(numbers[position]), unfinished.pop(position), rules.keep)))
-        yield ended
+        yield list(cut_rows(jax.tree.map(np.asarray, rows), positions, numbers))
+
+
+def whole_episodes(stretches: Iterable[list[Part]], keep: Keep) -> Iterator[list[tuple[int, Episode]]]:
+    """Positions and episodes of the levels that ended in each stretch."""
+    unfinished = defaultdict(list)
+    for parts in stretches:
+        for part in parts:
+            unfinished[part.position].append(part.rows)
+        yield [
+            (part.position, episode_of(part.level, unfinished.pop(part.position), keep))
+            for part in parts
+            if part.is_over
+        ]
 
 
 def check_levels(env: Env, levels: Sequence[int] | np.ndarray) -> None:
@@ -157,12 +160,13 @@ def compact(slots: Slots, count: int) -> Slots:
     return jax.tree.map(lambda x: x[chosen], slots)
 
 
-def cut_rows(rows: Row, positions: np.ndarray, count: int) -> Iterator[tuple[int, Row, bool]]:
-    """For each slot with a level: its position, its rows up to the episode's end, and whether that came."""
-    for slot in np.flatnonzero(positions < count):
+def cut_rows(rows: Row, positions: np.ndarray, numbers: np.ndarray) -> Iterator[Part]:
+    """For each slot with a level its rows, up to the episode's end where that came."""
+    for slot in np.flatnonzero(positions < len(numbers)):
         ended = np.flatnonzero(rows.ended[:, slot])
         length = int(ended[0]) + 1 if len(ended) else STRETCH
-        yield int(positions[slot]), jax.tree.map(lambda x: x[:length, slot].copy(), rows), bool(len(ended))  # noqa: B023
+        own = jax.tree.map(lambda x: x[:length, slot].copy(), rows)  # noqa: B023
+        yield Part(int(positions[slot]), int(numbers[positions[slot]]), own, bool(len(ended)))
 
 
 def prepare(net: Net, edits: Edits, count: int, rules: Rules) -> tuple[Program | None, Rules]:

@@ -1,10 +1,9 @@
 """One level played by an agent, with its plan at every tick: in slices for the worker, as plain values for the page."""
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from scipy.special import softmax
@@ -13,16 +12,7 @@ from foresight.envs.sokoban.rules import pack_set
 from foresight.insight.edits import FOREVER, Edit
 from foresight.insight.inside import shape_of
 from foresight.insight.labels import CLASS_NAMES, CONCEPTS, label
-from foresight.insight.playing import (
-    Rules,
-    cut_rows,
-    empty_slots,
-    episode_of,
-    fill_slots,
-    play_in_stretches,
-    play_stretch,
-    prepare,
-)
+from foresight.insight.playing import Part, Rules, episode_of, play_in_stretches, whole_episodes
 from foresight.insight.probes import Probe, choose
 from foresight.insight.records import Episode, Keep, Player
 from foresight.levels import LevelSet
@@ -77,17 +67,15 @@ def play(request: Request) -> Job:
     """The episode in plain values, one stretch of time-steps a slice."""
     if request.beginning:
         yield
-        return as_json(request, play_beginning(request))
-    return as_json(request, (yield from play_whole(request, request.mind.keep)))
+        episode = play_beginning(request)
+    else:
+        episode = yield from play_whole(request, request.mind.keep)
+    return (yield from as_json(request, episode))
 
 
 def play_whole(request: Request, keep: Keep) -> Generator[None, None, Episode]:
     """The episode to its end."""
-    rules = Rules(request.mind.agent.default_max_steps, keep)
-    stretches = play_in_stretches(
-        request.player, [request.number], edits=edits_of(request), think=request.think, rules=rules, batch=1
-    )
-    for ended in stretches:
+    for ended in whole_episodes(stretches_of(request, keep), keep):
         if ended:
             return ended[0][1]
         yield
@@ -96,14 +84,15 @@ def play_whole(request: Request, keep: Keep) -> Generator[None, None, Episode]:
 
 def play_beginning(request: Request) -> Episode:
     """The first stretch of time-steps of an episode, by the program that plays whole ones."""
-    player, numbers = request.player, np.array([request.number], np.int32)
-    rules = Rules(request.mind.agent.default_max_steps, request.mind.keep)
-    programs, rules = prepare(player.net, edits_of(request), 1, rules)
-    fixed = (player.env, player.net, programs, jnp.asarray(request.think, jnp.int32), jax.random.key(0))
-    slots, _ = fill_slots(player, numbers, empty_slots(player.env, player.net, 1, 1), 0)
-    rows = jax.tree.map(np.asarray, play_stretch(fixed, slots, rules, 1)[1])
-    ((_, kept, _),) = cut_rows(rows, np.zeros(1, np.int32), 1)
-    return episode_of(request.number, [kept], rules.keep)
+    ((_, level, rows, _),) = next(stretches_of(request, request.mind.keep))
+    return episode_of(level, [rows], request.mind.keep)
+
+
+def stretches_of(request: Request, keep: Keep) -> Iterator[list[Part]]:
+    """What is to be played, stretch by stretch."""
+    rules = Rules(request.mind.agent.default_max_steps, keep)
+    edits, levels = edits_of(request), [request.number]
+    return play_in_stretches(request.player, levels, edits=edits, think=request.think, rules=rules, batch=1)
 
 
 def edits_of(request: Request) -> list[Edit] | None:
@@ -123,8 +112,11 @@ def edits_of(request: Request) -> list[Edit] | None:
     return edits
 
 
-def as_json(request: Request, episode: Episode) -> dict[str, Any]:
-    """An episode as the page gets it; boards and plans are texts with a character for each square."""
+def as_json(request: Request, episode: Episode) -> Generator[None, None, dict[str, Any]]:
+    """An episode as the page gets it; boards and plans are texts with a character for each square.
+
+    One stretch of its plan is read a slice.
+    """
     mind, boards = request.mind, episode.observations
     looks = len(episode.actions)
     values = {
@@ -143,11 +135,11 @@ def as_json(request: Request, episode: Episode) -> dict[str, Any]:
         "obeyed": [is_followed(request, wish, boards) for wish in request.wishes],
     }
     if mind.plan is not None:
-        values["plan"] = {
-            name: read_plan(probe, episode.activations[probe.of][:, :, probe.layer])[:looks]
-            for name, probe in (("agent", mind.plan.agent), ("box", mind.plan.box))
-            if probe is not None
-        }
+        values["plan"] = {}
+        for name, probe in (("agent", mind.plan.agent), ("box", mind.plan.box)):
+            if probe is not None:
+                held = episode.activations[probe.of][:looks, :, probe.layer]
+                values["plan"][name] = yield from read_plan(probe, held)
     return values
 
 
@@ -163,13 +155,15 @@ def lurd_of(request: Request, episode: Episode) -> str | None:
     return format_lurd(request.level, np.maximum(episode.actions, 0))
 
 
-def read_plan(probe: Probe, held: np.ndarray) -> list[list[list[str]]]:
+def read_plan(probe: Probe, held: np.ndarray) -> Generator[None, None, list[list[list[str]]]]:
     """For every time-step and tick two texts: the class of each square, and how sure the probe is of it, 1 to 9."""
     steps, ticks = held.shape[:2]
     states = np.zeros((-(-steps // MULTIPLE) * MULTIPLE, *held.shape[1:]), np.float32)
     states[:steps] = held
     pairs = []
     for start in range(0, steps, MULTIPLE):
+        if start:
+            yield
         flat = states[start : start + MULTIPLE].reshape(-1, *states.shape[2:])
         shares = softmax(probe.logits(flat), axis=-1)
         classes, sure = shares.argmax(-1), np.ceil(shares.max(-1) * SHADES).astype(int)

@@ -33,7 +33,9 @@ def pack(values: Any) -> bytes:
 
 def episode_job(request: Request) -> Generator[None, None, bytes]:
     """An episode."""
-    return pack((yield from play(request)))
+    episode = yield from play(request)
+    yield
+    return pack(episode)
 
 
 def maps_job(request: Request) -> Generator[None, None, bytes]:

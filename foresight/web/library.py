@@ -1,9 +1,10 @@
 """The agents and level sets that the page offers, loaded when they are first asked for and kept while there is room."""
 
 import json
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from foresight.web.opening import FOLDER
 from foresight.web.problems import Problem
 
 CURATED = json.loads((FOLDER / "curated.json").read_text())  # levels where thinking helps, by agent; the best first
+OPENING, LOADING = threading.Lock(), threading.Lock()  # many may ask at once, as on a first visit
 LEVELS_TO_TRY = ("builtin/test", "builtin/mini-test", "builtin/tiny-test", None)  # None: those trained on
 
 
@@ -97,7 +99,8 @@ class Library:
         """An agent by its name; Problem 404 where there is none."""
         if name not in self.offers:
             raise Problem(404, f"there is no agent '{name[:60]}'; there are: {', '.join(self.offers)}")
-        return load_mind(name, self.offers[name].model)
+        with LOADING:
+            return load_mind(name, self.offers[name].model)
 
     def describe_agents(self) -> list[dict[str, Any]]:
         """Every agent with what a visitor wants to know before choosing; none is loaded for it."""
@@ -175,7 +178,13 @@ def load_somehow(path: str) -> Agent:
     return load_agents(path, LEVELS_TO_TRY[-1])[0]
 
 
-@lru_cache(maxsize=16)
 def opened(name: str) -> LevelSet:
+    """A set, kept open: as many as there are names; many who ask at once wait for one opening."""
+    with OPENING:
+        return open_once(name)
+
+
+@cache
+def open_once(name: str) -> LevelSet:
     """A set, kept open."""
     return open_set(name)

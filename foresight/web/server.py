@@ -53,6 +53,7 @@ def load(given: Sequence[str]) -> ASGIApp:
     except Problem as problem:
         raise ForesightError(problem.message) from problem
     warm_up(pages)
+    pages.library.describe_sets()
     return answering(pages)
 
 

@@ -13,8 +13,10 @@ import pytest
 
 pytest.importorskip("uvicorn", reason="needs the extra web")
 
-from foresight.insight.playing import STRETCH, Rules, play_in_stretches
+from foresight.insight.playing import STRETCH, Rules, play_in_stretches, whole_episodes
 from foresight.insight.playing import play as play_levels
+from foresight.insight.probes import Probe
+from foresight.insight.records import Keep
 from foresight.insight.tracing import trace
 from foresight.levels.solution import is_solution, parse_lurd
 from foresight.levels.text import parse
@@ -123,9 +125,21 @@ def test_a_channel_is_named_for_what_the_probe_tells_by_it_most(site):
     assert {row[1] for row in read_most(mind, held)} == {3}
 
 
+def test_the_plan_of_a_long_game_is_read_in_many_slices(site, monkeypatch):
+    reads, logits = [], Probe.logits
+    monkeypatch.setattr(Probe, "logits", lambda probe, states: reads.append(len(states)) or logits(probe, states))
+    counts = []
+    for _ in jobs.episode_job(read_request(site.pages.library, {"agent": "tiny", "board": BOARD})):
+        counts.append(len(reads))
+        reads.clear()
+    assert max(counts) <= 2
+    assert sum(counts) == 2 * -(-120 // STRETCH)
+
+
 def test_stretches_give_the_same_episodes_as_playing_at_once(site):
     agent = site.pages.library.agent.agent
-    in_stretches = [e for ended in play_in_stretches(agent, [0, 0], rules=Rules(20), batch=2) for _, e in ended]
+    stretches = play_in_stretches(agent, [0, 0], rules=Rules(20), batch=2)
+    in_stretches = [episode for ended in whole_episodes(stretches, Keep()) for _, episode in ended]
     at_once = play_levels(agent, [0, 0], max_steps=20, batch=2)
     assert [e.actions.tolist() for e in in_stretches] == [e.actions.tolist() for e in at_once]
 

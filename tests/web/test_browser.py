@@ -139,7 +139,7 @@ def test_an_arrow_is_dragged_into_its_plan_and_judged(visit):
     page.mouse.move(box["x"] + 3.5 * side, box["y"] + 8.5 * side, steps=4)
     page.mouse.up()
     wait_for(page, "#wishes", "go right, row 9, column 4")
-    wait_for(page, "#status", "of your 1 wish")
+    wait_for(page, "#status", "your wish")
     link = page.url
     assert "wishes=8.3.A.right" in link
     again = visit("#" + link.split("#")[1])
@@ -183,6 +183,8 @@ def test_another_domain_is_shown_with_its_own_tiles(visit):
     wait_for(page, "#status", "solved it in 4 moves")
     assert page.locator("#tab-draw").is_disabled()
     assert page.locator("#mind").is_hidden()
+    assert page.locator("#no-legend").is_visible()
+    assert page.locator("#legend").is_hidden()
 
 
 def test_an_exported_page_opens_without_a_server(visit, tmp_path):

@@ -73,6 +73,50 @@ def test_everything_is_reached_by_keyboard_alone(visit):
         page.locator(f"#tab-{mode}[aria-selected=true]").wait_for()
 
 
+def test_the_back_button_returns_to_what_was_shown_before(visit):
+    page = visit(f"{LEVEL}&think=4&look=6")
+    wait_for(page, "#clock", "move 3")
+    page.locator("#tab-play").click()
+    page.locator("[aria-label^='The board, your move 1,']").wait_for()
+    page.locator("#next-level").click()
+    page.wait_for_function("() => document.querySelector('#level').value === '15'")
+    page.go_back()
+    page.wait_for_function("() => document.querySelector('#level').value === '14'")
+    assert page.locator("#tab-play").get_attribute("aria-selected") == "true"
+    page.go_back()
+    wait_for(page, "#clock", "move 3")
+    page.locator("#tab-watch[aria-selected=true]").wait_for()
+    page.go_forward()
+    page.locator("#tab-play[aria-selected=true]").wait_for()
+
+
+@pytest.mark.parametrize("link", ["#agent=nobody", f"{LEVEL}000", "#agent=drc33-100m&board=garbage"])
+def test_a_link_that_leads_nowhere_says_so_and_offers_a_way_out(visit, link):
+    page = visit(link, may_fail=True)
+    wait_for(page, "#status", "here is no")
+    page.locator("#start-over").click()
+    wait_for(page, "#status", "solved it in")
+    assert page.locator("#start-over").is_hidden()
+
+
+def test_the_third_caption_shows_the_level_with_and_without_thinking(visit):
+    page = visit(seen=False)
+    wait_for(page, "#status", "solved it in")
+    for _ in range(2):
+        page.locator("#tour-next").click()
+    wait_for(page, "#status", "Thinking helps")
+    assert page.locator("#board-other").is_visible()
+
+
+def test_a_level_much_smaller_than_the_agents_boards_is_shown_larger(visit):
+    page = visit("#agent=drc33-100m&board=6%23|%23@-$.%23|%234-%23|%234-%23|%234-%23|6%23")
+    wait_for(page, "#status", "solved it in")
+    box = page.locator("#board").bounding_box()
+    side = box["width"] / 6
+    page.mouse.click(box["x"] + 3.5 * side, box["y"] + 4.5 * side)
+    wait_for(page, "#wishes", "keep off, row 5, column 4")
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 360])
 def test_axe_finds_no_serious_fault_in_any_mode(visit, scheme, width):
@@ -83,7 +127,7 @@ def test_axe_finds_no_serious_fault_in_any_mode(visit, scheme, width):
         color_scheme=scheme,
         viewport={"width": width, "height": 800},
     )
-    wait_for(page, "#status", "of your 1 wish")
+    wait_for(page, "#status", "your wish")
     for mode in ("watch", "inside", "play", "draw"):
         settled(page, mode)
         found = axe.run(page).response["violations"]

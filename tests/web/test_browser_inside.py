@@ -5,7 +5,7 @@ import pytest
 pytest.importorskip("uvicorn", reason="needs the extra web")
 pytest.importorskip("playwright.sync_api", reason="needs playwright, of the extra dev")
 
-from tests.web.browsing import LEVEL, needs_chromium, picture, settled, wait_for
+from tests.web.browsing import LEVEL, needs_chromium, picture, settled, text, wait_for
 
 pytestmark = [pytest.mark.extra, needs_chromium]
 
@@ -51,3 +51,12 @@ def test_pinned_maps_are_shown_at_other_training_steps(visit):
     assert page.locator("#pins figcaption").all_inner_texts()[:2] == ["100M steps", "528M steps"]
     one, other = (page.locator("#pins canvas").nth(place).screenshot() for place in (0, 1))
     assert one != other
+
+
+def test_while_maps_take_long_the_game_is_there_and_its_outcome_said(visit):
+    page = visit(f"{LEVEL}&think=4")
+    wait_for(page, "#status", "solved it in")
+    page.route("**/api/maps", lambda route: (page.wait_for_timeout(3000), route.continue_()))
+    settled(page, "inside")
+    assert text(page, "#status") == "After 4 thinking steps it solved it in 46 moves."
+    assert page.locator("#board-area").get_attribute("aria-busy") == "false"

@@ -1,11 +1,15 @@
 """The agents that the page offers: named ones, and those of run folders with their kept checkpoints."""
 
+import time
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 pytest.importorskip("starlette", reason="needs the extra web")
 
 from foresight.runs.agents import export_agent, load_agents
 from foresight.runs.probe_files import read_probes
+from foresight.web import library
 from foresight.web.library import CURATED, Library, load_mind
 from foresight.web.problems import Problem
 from tests.app.small_runs import status_of
@@ -67,3 +71,19 @@ def test_damaged_probes_are_not_taken_for_none(run, tmp_path, monkeypatch):
     (tmp_path / "probes.safetensors").write_bytes(b"damaged")
     with pytest.raises(Problem, match="is not a safetensors file"):
         Library((str(run),)).mind("mine@16")
+
+
+def test_many_who_ask_for_a_set_at_once_wait_for_one_opening(monkeypatch):
+    calls = []
+
+    def slow(name):
+        calls.append(name)
+        time.sleep(0.05)
+        return name
+
+    monkeypatch.setattr(library, "open_set", slow)
+    library.open_once.cache_clear()
+    with ThreadPoolExecutor(8) as visitors:
+        assert set(visitors.map(library.opened, ["some set"] * 8)) == {"some set"}
+    library.open_once.cache_clear()
+    assert calls == ["some set"]

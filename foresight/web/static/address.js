@@ -4,6 +4,8 @@ export const DEFAULTS = {
   mode: "watch", agent: "", set: "", level: 0, board: "", think: 0, compare: 0, look: 0, tick: 0, wishes: "", since: 0, strength: 0.75, channel: "", pins: "", beside: 0,
 };
 
+const MOST = { think: 16, strength: 3 }; // as on the sliders
+
 /** The state in an address's hash; what is missing or makes no sense is as in DEFAULTS. */
 export function readAddress(hash) {
   const given = new URLSearchParams(hash.replace(/^#/, ""));
@@ -13,7 +15,7 @@ export function readAddress(hash) {
     if (value === null) continue;
     const number = Number(value);
     if (typeof usual === "string") state[name] = value;
-    else if (Number.isFinite(number) && number >= 0) state[name] = name === "strength" ? number : Math.floor(number);
+    else if (Number.isFinite(number) && number >= 0) state[name] = Math.min(MOST[name] ?? Infinity, name === "strength" ? number : Math.floor(number));
   }
   return state;
 }
@@ -24,6 +26,7 @@ export function writeAddress(state) {
   return `#${parts.map((name) => `${name}=${encodeURIComponent(state[name]).replaceAll("%2F", "/").replaceAll("%7C", "|").replaceAll("%24", "$").replaceAll("%2C", ",")}`).join("&")}`;
 }
 
+const WAYS = ["never", "up", "down", "left", "right"];
 const LETTERS = { A: "C_A", B: "C_B" };
 
 /** Arrows in an address: `3.4.A.up,5.2.B.left`, row and column from 0. */
@@ -31,7 +34,7 @@ export function readWishes(text) {
   return text.split(",").filter(Boolean).map((part) => {
     const [row, column, letter, direction] = part.split(".");
     return { row: Number(row), column: Number(column), concept: LETTERS[letter] ?? "C_A", direction };
-  });
+  }).filter(({ row, column, direction }) => row >= 0 && column >= 0 && WAYS.includes(direction));
 }
 
 /** Pinned channels in an address: `2.14.boxes right,0.3.`, layer and channel from 0. */

@@ -5,6 +5,7 @@ import { BOX_ON_TARGET, WALL, MOVES, hasBox, hasPlayer, hasTarget, playerOf } fr
 import { crate, disc, drawArrow, figure, makeRoom, outline } from "./shapes.js";
 
 const SLIDE = 110; // milliseconds
+const WORTH_A_ZOOM = 0.75; // of a board's side: a level that fills less is shown larger
 const FADE = 0.25; // of the way to its place that an arrow's strength goes in each picture
 
 export const isCalm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
@@ -24,11 +25,19 @@ export class BoardView {
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.redraw());
   }
 
+  /** Nothing laid over the board, and whether every wall is alike or what tiles it has. */
+  clear({ isPlain = false, tiles = null } = {}) {
+    Object.assign(this, { isPlain, tiles });
+    this.heat(null);
+    this.plan(null);
+  }
+
   /** Show a board; where it is one move after the one before, things slide. */
   show(board, isNext = false) {
     const before = this.board;
     this.board = board;
-    this.canvas.style.aspectRatio = `${board.width} / ${board.height}`;
+    this.part = this.tiles || this.isPlain ? whole(board) : partOf(board);
+    this.canvas.style.aspectRatio = `${this.part.width} / ${this.part.height}`;
     const movable = isNext && before && !this.tiles && !isCalm() && before.cells.length === board.cells.length;
     this.sliding = movable ? slideBetween(before, board) : null;
     this.redraw();
@@ -63,10 +72,9 @@ export class BoardView {
   /** The cell under a pointer, null outside. */
   cellAt(event) {
     const box = this.canvas.getBoundingClientRect();
-    const column = Math.floor((event.clientX - box.left) / box.width * this.board.width);
-    const row = Math.floor((event.clientY - box.top) / box.height * this.board.height);
-    const isInside = row >= 0 && column >= 0 && row < this.board.height && column < this.board.width;
-    return isInside ? { row, column, index: row * this.board.width + column } : null;
+    const { part } = this, right = (event.clientX - box.left) / box.width, down = (event.clientY - box.top) / box.height;
+    const column = part.left + Math.floor(right * part.width), row = part.top + Math.floor(down * part.height);
+    return right >= 0 && down >= 0 && right < 1 && down < 1 ? { row, column, index: row * this.board.width + column } : null;
   }
 
   redraw() {
@@ -79,14 +87,14 @@ export class BoardView {
   /** Draw everything; true where something still moves. */
   draw(now) {
     if (!this.board || !this.canvas.clientWidth) return false;
-    const { canvas, context: c, board } = this, density = devicePixelRatio || 1;
-    const side = canvas.clientWidth * density / board.width;
-    const width = Math.round(canvas.clientWidth * density), height = Math.round(side * board.height);
+    const { canvas, board, part } = this, density = devicePixelRatio || 1;
+    const side = canvas.clientWidth * density / part.width;
+    const width = Math.round(canvas.clientWidth * density), height = Math.round(side * part.height);
     if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
     const ink = inksOf(canvas);
     const progress = this.progress(now);
     board.cells.forEach((code, cell) => this.inCell(cell, side, () => this.ground(code, cell, ink)));
-    if (this.warmth) this.drawHeat(width, height);
+    if (this.warmth) this.drawHeat(side);
     const moved = progress < 1 ? this.sliding : null;
     board.cells.forEach((code, cell) => {
       const from = moved?.to.get(cell);
@@ -98,14 +106,15 @@ export class BoardView {
     return progress < 1 || isFading;
   }
 
-  drawHeat(width, height) {
-    const { context: c, warmth } = this, inks = colours(this.canvas, warmth.steps);
-    const across = width / warmth.width, down = height / warmth.height;
+  drawHeat(side) {
+    const { context: c, warmth, board, part } = this, inks = colours(this.canvas, warmth.steps);
+    const across = side * board.width / warmth.width, down = side * board.height / warmth.height;
     const isFaint = (square) => !this.tiles && this.board.cells.length === warmth.codes.length && this.board.cells[square] === WALL;
     warmth.codes.forEach((code, square) => {
       c.globalAlpha = (isFaint(square) ? 0.4 : 0.9) * (Math.abs(code - warmth.steps) / warmth.steps) ** 0.75;
       c.fillStyle = `rgb(${inks[code]})`;
-      c.fillRect((square % warmth.width) * across, Math.floor(square / warmth.width) * down, across + 0.5, down + 0.5);
+      const x = (square % warmth.width) * across - part.left * side, y = Math.floor(square / warmth.width) * down - part.top * side;
+      c.fillRect(x, y, across + 0.5, down + 0.5);
     });
     c.globalAlpha = 1;
   }
@@ -123,7 +132,8 @@ export class BoardView {
 
   /** Draw within a cell, in units of its side. */
   inCell(cell, side, draw, [right, down] = [0, 0]) {
-    const { context: c, board } = this, column = cell % board.width, row = Math.floor(cell / board.width);
+    const { context: c, board, part } = this;
+    const column = cell % board.width - part.left, row = Math.floor(cell / board.width) - part.top;
     const x = Math.round(column * side), y = Math.round(row * side); // whole pixels, so that no seams show
     c.save();
     c.translate(x + right * side, y + down * side);
@@ -211,6 +221,21 @@ export class BoardView {
     if (cursor !== null) this.inCell(cursor, side, () => outline(c, ink.walks, 0.08));
     if (fault !== null) this.inCell(fault, side, () => { outline(c, ink.fault, 0.12); });
   }
+}
+
+const whole = ({ height, width }) => ({ top: 0, left: 0, height, width });
+
+/** The part of a board worth showing, in its own shape: all of it unless its level is much smaller. */
+function partOf(board) {
+  const { height, width, cells } = board, places = cells.flatMap((code, cell) => (code === WALL ? [] : [cell]));
+  if (!places.length) return whole(board);
+  const span = (numbers, end) => [Math.max(0, Math.min(...numbers) - 1), Math.min(end, Math.max(...numbers) + 2)];
+  const [top, bottom] = span(places.map((cell) => Math.floor(cell / width)), height);
+  const [left, right] = span(places.map((cell) => cell % width), width);
+  const share = Math.max((bottom - top) / height, (right - left) / width);
+  if (share > WORTH_A_ZOOM) return whole(board);
+  const part = { height: Math.ceil(share * height), width: Math.ceil(share * width) };
+  return { ...part, top: Math.min(top, height - part.height), left: Math.min(left, width - part.width) };
 }
 
 /** Whether a wall has a square beside it, or at a corner, that is none. */

@@ -70,6 +70,11 @@ export class ValueGraph {
     this.values = values;
   }
 
+  clear() {
+    this.count = 0;
+    this.svg.replaceChildren();
+  }
+
   at(look) {
     if (!this.count) return;
     const place = Math.min(look, this.count - 1);

@@ -1,8 +1,8 @@
 // Draw or paste a level: tiles by pointer or keyboard, checked at every change, with the fault shown at its cell.
 
-import { getCheck, getSolution } from "./api.js";
+import { getCheck } from "./api.js";
 import { boardOfRows, FLOOR, hasBox, hasPlayer, hasTarget, rowsOfBoard, SYMBOLS, WALL } from "./rules.js";
-import { describeSolution } from "./watch.js";
+import { describeSolution, findSolution } from "./solution.js";
 
 const NAMES = ["Wall", "Floor", "Target", "Box", "Box on target", "Player", "Player on target"];
 const WAIT = 120; // milliseconds after the last change
@@ -78,10 +78,7 @@ export class Draw {
 
   show(fault) {
     const { view } = this.page;
-    view.tiles = null;
-    view.isPlain = true;
-    view.heat(null);
-    view.plan(null);
+    view.clear({ isPlain: true });
     view.mark({ wishes: [], ghost: null, drag: null, cursor: this.cursor, fault });
     view.show(this.board);
   }
@@ -130,8 +127,9 @@ export class Draw {
   async prove() {
     if (!this.valid) return;
     this.say("Searching …");
-    const found = await getSolution(this.valid).catch((problem) => ({ problem }));
-    this.say(found.problem?.message ?? (found.outcome === "solved" ? `Yes: ${describeSolution(found)}` : describeSolution(found)), found.outcome === "exhausted");
+    const asked = this.valid, found = await findSolution(this.board);
+    if (asked !== this.valid) return;
+    this.say(`${found.outcome === "solved" ? "Yes: " : ""}${describeSolution(found)}`, found.outcome === "exhausted");
   }
 
   key(event) {

@@ -1,6 +1,7 @@
 // Look inside: what every channel of every layer holds at each square, tick by tick; some pinned and named.
 
 import { getMaps } from "./api.js";
+import { shortSteps } from "./chooser.js";
 import { readPins, writePins } from "./address.js";
 import { channelName, colours, decodeMaps, mapAt, mapCanvas, paint } from "./maps.js";
 
@@ -35,8 +36,9 @@ export class Inside {
     byId("no-maps").hidden = agent.has_maps;
     byId("has-maps").hidden = !agent.has_maps;
     if (!agent.has_maps) return;
+    byId("series").hidden = this.series.length < 2;
     if (this.key !== key) {
-      byId("inside-status").textContent = "Looking inside …";
+      byId("inside-status").textContent = "Looking inside: every layer at every tick …";
       const maps = await decodeMaps(await getMaps(wanted, signal));
       if (signal.aborted) return;
       Object.assign(this, { maps, key, others: new Map() });
@@ -60,7 +62,6 @@ export class Inside {
   }
 
   async loadSeries(wanted, signal) {
-    byId("series").hidden = this.series.length < 2;
     byId("series-names").textContent = this.series.map(({ name }) => name).join(", ");
     if (!this.page.state.beside) return;
     for (const { name } of this.series) {
@@ -219,10 +220,3 @@ export class Inside {
 }
 
 const sentence = (text) => `${text[0].toUpperCase()}${text.slice(1)}.`;
-
-/** Training steps in few letters. */
-function shortSteps(steps) {
-  if (steps === null) return "";
-  const [size, letter] = steps >= 1e9 ? [1e9, "G"] : steps >= 1e6 ? [1e6, "M"] : steps >= 1e3 ? [1e3, "k"] : [1, ""];
-  return `${Number((steps / size).toPrecision(3))}${letter} steps`;
-}

@@ -1,8 +1,9 @@
-// The page: choosers, modes and the address; watching, playing and drawing are in files of their own.
+// The page: modes and the address; choosing, watching, playing and drawing are in files of their own.
 
-import { getAgent, getGif, getLevel, getNext, getStart, getTiles } from "./api.js";
-import { readAddress, readWishes, writeAddress } from "./address.js";
+import { getAgent, getGif, getLevel, getStart, getTiles } from "./api.js";
+import { DEFAULTS, readAddress, readWishes, writeAddress } from "./address.js";
 import { BoardView, isCalm } from "./board.js";
+import { Chooser } from "./chooser.js";
 import { Draw } from "./draw.js";
 import { Inside } from "./inside.js";
 import { Play } from "./play.js";
@@ -12,8 +13,6 @@ import { isFirstVisit, startTour, store, stored } from "./tour.js";
 import { Watch } from "./watch.js";
 
 const THEMES = ["", "light", "dark"];
-const DAY = 86_400_000; // milliseconds
-const DAILY_SET = "builtin/test", MIXER = 2_654_435_761;
 const byId = (id) => document.getElementById(id);
 
 class Page {
@@ -21,20 +20,24 @@ class Page {
     this.state = readAddress(location.hash);
     this.view = new BoardView(byId("board"));
     this.otherView = new BoardView(byId("board-other"));
+    this.isVisit = !this.state.agent; // without a link
+    this.theme(Math.max(0, THEMES.indexOf(stored("foresight-theme") ?? "")));
+    byId("help").onclick = () => startTour();
+    if (isFirstVisit()) startTour((number) => this.tell(number));
     this.start = await getStart();
     this.modes = { watch: new Watch(this), inside: new Inside(this), play: new Play(this), draw: new Draw(this) };
     this.wire();
-    this.fill();
-    if (!this.state.agent) this.welcome();
-    const isNew = !this.state.look && !this.state.tick;
-    if (isFirstVisit()) startTour((number) => this.tell(number));
-    await this.show(isNew);
+    if (this.isVisit) this.welcome();
+    document.querySelectorAll("[inert]").forEach((part) => { part.inert = false; });
+    await this.show(!this.state.look && !this.state.tick);
   }
 
-  /** A first visit: it waits through the first caption, and plays from the second on. */
-  tell(number) {
+  /** A first visit: it waits through the first caption, plays from the second on, and is compared with the third. */
+  async tell(number) {
     this.isHeld = number === 0;
-    if (!this.isHeld && !isCalm() && this.state.mode === "watch" && !this.modes.watch.timer) this.modes.watch.start();
+    if (this.isHeld || this.state.mode !== "watch" || !this.modes) return;
+    if (number === 2 && this.isVisit && this.state.think && !this.state.compare) await this.change({ compare: 1 });
+    if (!isCalm() && !this.modes.watch.timer) this.modes.watch.start();
   }
 
   /** What a visitor sees who comes without a link: a level that thinking solves. */
@@ -48,53 +51,17 @@ class Page {
     return this.start.curated.find((about) => about.agent === agent);
   }
 
-  fill() {
-    const option = (name, text = name) => Object.assign(document.createElement("option"), { value: name, textContent: text });
-    byId("agent").replaceChildren(...this.start.agents.map((about) => option(about.name, describeAgent(about))));
-    byId("set").replaceChildren(...this.start.sets.map(({ name, levels }) => option(name, `${name} · ${levels}`)), option("", "a level of your own"));
-  }
-
-  showCurated() {
-    const curated = this.curatedOf(this.state.agent);
-    byId("curated").hidden = !curated;
-    if (!curated) return;
-    const { agent, set, think, levels } = curated;
-    const chips = levels.map((level) => {
-      const chip = Object.assign(document.createElement("button"), { textContent: level, title: "Fails without thinking, solves with it" });
-      chip.setAttribute("aria-label", `Level ${level}: thinking helps`);
-      chip.onclick = () => this.change({ agent, set, level, think, compare: 1, board: "", look: 0, tick: 0, wishes: "", since: 0 }, true);
-      return chip;
-    });
-    const lead = Object.assign(document.createElement("span"), { className: "hint", textContent: "Thinking turns failure into success in levels" });
-    byId("curated").replaceChildren(lead, ...chips);
-  }
-
   wire() {
-    const fresh = { board: "", look: 0, tick: 0, wishes: "", since: 0 };
-    byId("agent").onchange = (event) => this.change({ ...fresh, agent: event.target.value, level: 0 }, true);
-    byId("set").onchange = (event) => { if (event.target.value) this.change({ ...fresh, set: event.target.value, level: 0 }, true); };
-    const choose = (level) => this.change({ ...fresh, level: Math.max(0, Math.min(level, this.last)) }, true);
-    byId("level").onchange = (event) => choose(Math.floor(Number(event.target.value)) || 0);
-    byId("previous-level").onclick = () => choose(this.state.level - 1);
-    byId("next-level").onclick = () => choose(this.state.level + 1);
-    byId("next-failure").onclick = () => this.seek("fail");
-    byId("next-success").onclick = () => this.seek("solve");
-    byId("daily").onclick = () => this.change({ ...fresh, set: DAILY_SET, level: this.daily() }, true);
+    this.chooser = new Chooser(this);
     document.querySelectorAll("[data-mode]").forEach((tab) => { tab.onclick = () => this.change({ mode: tab.dataset.mode }); });
-    byId("share").onclick = () => this.copy(location.href, "Link copied.");
+    byId("share").onclick = () => { this.keep(); this.copy(location.href, "Link copied."); };
     byId("theme").onclick = () => this.theme((THEMES.indexOf(document.documentElement.dataset.theme ?? "") + 1) % THEMES.length);
-    byId("help").onclick = () => startTour();
+    byId("start-over").onclick = () => this.startOver();
     byId("gif").onclick = () => this.saveGif();
     byId("lurd").onclick = () => this.exportText(this.modes.watch.episode?.lurd ?? "");
     byId("python").onclick = () => this.exportText(pythonOf(this.state, Boolean(this.agent.size)));
-    addEventListener("hashchange", () => { this.state = readAddress(location.hash); this.guarded(() => this.show(false)); });
+    addEventListener("hashchange", () => this.goBack());
     addEventListener("keydown", (event) => this.key(event));
-    this.theme(Math.max(0, THEMES.indexOf(stored("foresight-theme") ?? "")));
-  }
-
-  get last() {
-    if (!this.agent.size) return (this.agent.levels ?? 1_000_000) - 1;
-    return (this.start.sets.find(({ name }) => name === this.state.set)?.levels ?? 1) - 1;
   }
 
   /** What a request for the level that is chosen says. */
@@ -110,39 +77,68 @@ class Page {
     return wishes.length ? { ...this.wanted(), wishes, since, strength } : this.wanted();
   }
 
-  /** Change the state, and show what it says; `isNew` where it is another level. */
+  /** Change the state, and show what it says; `isNew` where it is another level. The browser can go back from it. */
   change(values, isNew = false) {
+    this.keep();
     Object.assign(this.state, values);
-    this.remember();
+    const hash = writeAddress(this.state);
+    if (hash !== location.hash) history.pushState(null, "", hash);
     return this.guarded(() => this.show(isNew));
+  }
+
+  /** Show what the address says: the visitor went back or forward, or changed it by hand. */
+  goBack() {
+    clearTimeout(this.remembering);
+    this.remembering = null;
+    this.state = readAddress(location.hash);
+    if (!this.state.agent) this.welcome();
+    return this.guarded(() => this.show(false));
+  }
+
+  /** From a link that leads nowhere to what a visitor sees who comes without one. */
+  startOver() {
+    this.keep();
+    this.state = { ...DEFAULTS };
+    this.welcome();
+    return this.change({}, true);
   }
 
   async guarded(act) {
     try {
       await act();
     } catch (problem) {
-      if (problem.name !== "AbortError") this.say(problem.message, true);
+      if (problem.name !== "AbortError") this.fail(problem);
     }
+  }
+
+  /** Say what is wrong where nothing can be shown, and offer a way out. */
+  fail({ message }) {
+    this.say(`${message[0].toUpperCase()}${message.slice(1)}${/[.?!]$/.test(message) ? "" : "."}`, true);
+    byId("start-over").hidden = !this.modes;
+    byId("boards").classList.add("stale");
   }
 
   /** Show the state: the agent, its choosers, and the mode. */
   async show(isNew) {
-    const { state } = this;
+    const { state } = this, turn = this.turn = {}; // of what is shown last, however long another agent takes to load
     if (this.agent?.name !== state.agent) {
-      this.say("Loading …");
-      this.agent = await getAgent(state.agent || this.start.first);
-      state.agent = this.agent.name;
-      this.tiles = this.agent.size ? null : await getTiles(this.agent.name);
+      this.say("Loading the agent …");
+      const agent = await getAgent(state.agent || this.start.first), tiles = agent.size ? null : await getTiles(agent.name);
+      if (turn !== this.turn) return;
+      Object.assign(this, { agent, tiles });
+      state.agent = agent.name;
     }
     if (!this.modes[state.mode]) state.mode = "watch";
     if (!this.agent.size) Object.assign(state, { mode: this.isWatching ? state.mode : "watch", board: "" });
-    else if (!state.board && !this.start.sets.some(({ name }) => name === state.set)) state.set = this.fitting()[0]?.name ?? "";
-    this.showChoosers();
+    else if (!state.board && !this.start.sets.some(({ name }) => name === state.set)) state.set = this.chooser.fitting()[0]?.name ?? "";
+    this.chooser.show();
     this.showMode();
     this.modes.watch.stop();
     if (this.isWatching) await this.modes.watch.load(isNew);
     else {
-      this.modes[state.mode].load(await this.firstBoard());
+      const board = await this.firstBoard();
+      if (turn !== this.turn) return;
+      this.modes[state.mode].load(board);
       this.say("");
     }
     this.remember();
@@ -153,31 +149,10 @@ class Page {
     return this.state.mode === "watch" || this.state.mode === "inside";
   }
 
-  fitting() {
-    const [height, width] = this.agent.size;
-    return this.start.sets.filter((set) => set.height <= height && set.width <= width);
-  }
-
   async firstBoard() {
     const { state } = this;
     const { rows } = state.board ? { rows: expandRuns(state.board) } : await getLevel(state.set, state.level);
     return boardOfRows(rows, ...this.agent.size);
-  }
-
-  showChoosers() {
-    const { state, agent } = this, isSokoban = Boolean(agent.size);
-    byId("agent").value = state.agent;
-    byId("set").value = state.board ? "" : state.set;
-    byId("level").value = state.level;
-    byId("level").max = this.last;
-    byId("set-field").hidden = !isSokoban;
-    for (const id of ["next-failure", "next-success", "daily"]) byId(id).hidden = !isSokoban;
-    const sizes = isSokoban ? new Set(this.fitting().map(({ name }) => name)) : new Set();
-    for (const option of byId("set").options) option.disabled = option.value ? !sizes.has(option.value) : !state.board;
-    document.querySelectorAll("[data-mode]").forEach((tab) => { tab.disabled = !isSokoban && (tab.dataset.mode === "play" || tab.dataset.mode === "draw"); });
-    this.showCurated();
-    byId("solve").closest("article").hidden = !isSokoban;
-    byId("lurd").hidden = !isSokoban;
   }
 
   showMode() {
@@ -190,39 +165,24 @@ class Page {
     document.querySelectorAll(".panel").forEach((panel) => { panel.hidden = panel.dataset.for !== mode; });
     byId("side").setAttribute("aria-labelledby", `tab-${mode}`);
     byId("exported").hidden = true;
+    for (const id of ["solve-part", "lurd"]) byId(id).hidden = !this.agent.size;
     if (this.isWatching) return;
     byId("figure-other").hidden = true;
     byId("boards").classList.remove("two");
     byId("caption").textContent = "";
   }
 
-  /** The next level that the agent fails or solves, a few levels at a request. */
-  async seek(want) {
-    await this.guarded(async () => {
-      const { agent, set, think } = this.state;
-      let after = this.state.board ? -1 : this.state.level, found = {};
-      const word = want === "fail" ? "fails" : "solves";
-      while (!found.is_end && found.level === undefined) {
-        this.say(`Looking for a level that it ${word}, from ${after + 1} on …`);
-        const answer = await getNext({ agent, set, after, think, want });
-        if (answer.level === null) after = answer.tried_to;
-        found = answer.level === null ? { is_end: answer.is_end } : answer;
-      }
-      if (found.level === undefined) this.say(`There is no further level in ${set} that it ${word}.`);
-      else await this.change({ level: found.level, board: "", look: 0, tick: 0, wishes: "", since: 0, mode: "watch" }, true);
-    });
-  }
-
-  /** The number of today's level, which looks random and is the same everywhere. */
-  daily() {
-    const count = this.start.sets.find(({ name }) => name === DAILY_SET)?.levels ?? 1;
-    return Math.floor(Date.now() / DAY) * MIXER % 2 ** 32 % count;
-  }
-
   remember() {
-    const hash = writeAddress(this.state);
     clearTimeout(this.remembering);
-    this.remembering = setTimeout(() => history.replaceState(null, "", hash), 60);
+    this.remembering = setTimeout(() => this.keep(), 60);
+  }
+
+  /** The same at once, if it was still to be done. */
+  keep() {
+    if (!this.remembering) return;
+    clearTimeout(this.remembering);
+    this.remembering = null;
+    history.replaceState(null, "", writeAddress(this.state));
   }
 
   theme(number) {
@@ -233,7 +193,7 @@ class Page {
     byId("theme").title = `Colours: ${name || "as the system"}`;
     this.view.redraw();
     this.otherView.redraw();
-    this.modes.inside.redraw();
+    this.modes?.inside.redraw();
   }
 
   async copy(text, said) {
@@ -282,14 +242,11 @@ class Page {
   say(text, isFault = false) {
     byId("status").textContent = text;
     byId("status").classList.toggle("fault", isFault);
+    byId("start-over").hidden = true;
+    byId("boards").classList.remove("stale");
+    byId("board-area").setAttribute("aria-busy", text.endsWith("…"));
   }
 }
 
-/** An agent in a few words. */
-function describeAgent({ name, domain, steps }) {
-  const words = [name, domain && domain[0].toUpperCase() + domain.slice(1), steps && `${Number((steps / 1e6).toPrecision(2))}M steps`];
-  return words.filter(Boolean).join(" · ");
-}
-
 const page = new Page();
-page.open().catch((problem) => page.say(problem.message, true));
+page.open().catch((problem) => page.fail(problem));

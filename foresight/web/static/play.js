@@ -80,10 +80,7 @@ export class Play {
 
   show(isNext) {
     const { view } = this.page;
-    view.tiles = null;
-    view.isPlain = false;
-    view.heat(null);
-    view.plan(null);
+    view.clear();
     view.mark({ wishes: [], cursor: null, fault: null, drag: null, ghost: this.ghostCell() });
     view.show(this.board, isNext);
     byId("moves").textContent = this.past.length;

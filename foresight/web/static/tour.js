@@ -30,7 +30,9 @@ export function startTour(onStep = () => {}) {
     byId("tour-count").textContent = `${number + 1} of ${STEPS.length}`;
     byId("tour-next").textContent = number + 1 < STEPS.length ? "Next" : "Got it";
     document.querySelectorAll(".spoken-of").forEach((element) => element.classList.remove("spoken-of"));
-    byId(STEPS[number][0]).classList.add("spoken-of");
+    const about = byId(STEPS[number][0]);
+    about.classList.add("spoken-of");
+    about.scrollIntoView?.({ block: "nearest" });
     onStep(number);
   };
   const end = () => {

@@ -1,12 +1,15 @@
 // Watch the agent: load an episode, walk through its looks and ticks, let it think, change its mind.
 
-import { getEpisode, getSolution } from "./api.js";
+import { getEpisode } from "./api.js";
 import { readWishes, writeWishes } from "./address.js";
 import { isCalm } from "./board.js";
 import { showPolicy, ValueGraph } from "./charts.js";
-import { boardsOfLurd, decodeBoard, rowsOfBoard, WALL } from "./rules.js";
+import { wireDragging } from "./drag.js";
+import { decodeBoard, WALL } from "./rules.js";
+import { counted, describeSolution, findSolution, playSolution } from "./solution.js";
 
 const TICKS_A_SECOND = 6; // at speed 1
+const PATIENCE = 2500; // milliseconds after which the visitor is told why it takes long
 const MOST_POINTS = 13; // that a Sokoban level with four boxes gives, or nearly
 const byId = (id) => document.getElementById(id);
 
@@ -41,37 +44,8 @@ export class Watch {
       this.wish({ row: byId("wish-row").value - 1, column: byId("wish-column").value - 1, direction: byId("wish-way").value });
     };
     byId("solve").onclick = () => this.solve();
-    this.wireDragging();
-  }
-
-  /** An arrow drawn by dragging: from the square where the pointer goes down towards the one it is dragged to. */
-  wireDragging() {
-    const { canvas } = this.page.view, view = this.page.view;
-    let from = null;
-    const arrowTo = (event) => {
-      const to = from && view.cellAt(event);
-      if (!to || (to.row === from.row && to.column === from.column)) return null;
-      const down = to.row - from.row, right = to.column - from.column;
-      const direction = Math.abs(down) > Math.abs(right) ? (down < 0 ? "up" : "down") : (right < 0 ? "left" : "right");
-      const concept = this.concept, square = { ...from };
-      if (concept === "C_A") { // the agent's arrow stands on the square it leads onto
-        square.row += { up: -1, down: 1 }[direction] ?? 0;
-        square.column += { left: -1, right: 1 }[direction] ?? 0;
-      }
-      return { row: square.row, column: square.column, concept, direction };
-    };
-    const isHere = () => this.page.state.mode === "watch" && this.page.agent.has_plan && this.episode;
-    canvas.addEventListener("pointerdown", (event) => { if (isHere()) { from = view.cellAt(event); canvas.setPointerCapture(event.pointerId); } });
-    canvas.addEventListener("pointermove", (event) => { if (from && isHere()) view.mark({ drag: arrowTo(event) }); });
-    canvas.addEventListener("pointercancel", () => { from = null; view.mark({ drag: null }); });
-    canvas.addEventListener("pointerup", (event) => {
-      const wish = arrowTo(event), cell = from;
-      from = null;
-      view.mark({ drag: null });
-      if (!isHere()) return;
-      if (wish) this.wish(wish);
-      else if (cell) this.click(cell);
-    });
+    const isHere = () => this.page.state.mode === "watch" && this.page.agent?.has_plan && this.episode;
+    wireDragging(this.page.view, isHere, () => this.concept, (wish) => this.wish(wish), (cell) => this.click(cell));
   }
 
   get concept() { return document.querySelector("[name=concept]:checked").value; }
@@ -88,7 +62,7 @@ export class Watch {
   /** Write an arrow into its memory from the moment that is shown. */
   wish(wish) {
     const { state, agent } = this.page, [height, width] = agent.size;
-    if (!(wish.row >= 0 && wish.column >= 0 && wish.row < height && wish.column < width)) return;
+    if (!this.episode || !(wish.row >= 0 && wish.column >= 0 && wish.row < height && wish.column < width)) return;
     if (this.episode.decoded[0].cells[wish.row * width + wish.column] === WALL) {
       this.page.say("There is a wall: an arrow needs a free square.", true);
       return;
@@ -109,12 +83,12 @@ export class Watch {
     const base = this.page.wanted(), own = this.page.asked();
     const asked = [getEpisode(own, running.signal)];
     if (state.compare || wishes.length) asked.push(getEpisode(wishes.length ? base : { ...base, think: 0 }, running.signal));
-    const [episode, other] = await Promise.all(asked);
+    const patience = setTimeout(() => this.page.say("It looks at the board … the first game of an agent takes a while …"), PATIENCE);
+    const [episode, other] = await Promise.all(asked).finally(() => clearTimeout(patience));
     if (running.signal.aborted) return;
     this.episode = prepared(episode);
     this.other = other ? prepared(other) : null;
-    Object.assign(this.page.view, { tiles: this.page.tiles, isPlain: false });
-    this.page.view.heat(null);
+    this.page.view.clear({ tiles: this.page.tiles });
     this.showLoaded();
     this.go(state.look, state.tick);
     if (state.mode === "inside") await this.page.modes.inside.load(own, running.signal);
@@ -123,12 +97,14 @@ export class Watch {
 
   /** The board itself is there sooner than what the agent makes of it. */
   async showFirst(signal) {
+    this.episode = this.other = null;
+    for (const id of ["clock", "caption", "caption-other", "worth", "solution"]) byId(id).textContent = "";
+    showPolicy(byId("policy"), this.page.agent.actions, null, -1);
+    this.graph.clear();
     if (!this.page.agent.size) return;
     const board = await this.page.firstBoard();
     if (signal.aborted) return;
-    Object.assign(this.page.view, { tiles: null, isPlain: false });
-    this.page.view.heat(null);
-    this.page.view.plan(null);
+    this.page.view.clear();
     this.page.view.show(board);
   }
 
@@ -148,6 +124,8 @@ export class Watch {
     byId("strength-shown").textContent = state.strength;
     byId("mind").hidden = !agent.has_plan;
     document.body.classList.toggle("no-plan", !agent.has_plan);
+    byId("legend").hidden = !agent.has_plan;
+    byId("no-legend").hidden = agent.has_plan;
     byId("solution").textContent = "";
     this.graph.show(episode.values, episode.think, other?.values ?? null, other?.think ?? 0);
     this.showWishes(wishes);
@@ -157,7 +135,9 @@ export class Watch {
 
   summary(wishes) {
     const { episode, other } = this;
-    if (wishes.length) return `It followed ${episode.obeyed.filter(Boolean).length} of your ${wishes.length} wish${wishes.length > 1 ? "es" : ""}, and ${outcomeOf(episode)}; left alone it ${outcomeOf(other)}.`;
+    const followed = episode.obeyed.filter(Boolean).length;
+    const judged = wishes.length > 1 ? `followed ${followed} of your ${wishes.length} wishes` : followed ? "followed your wish" : "did not follow your wish";
+    if (wishes.length) return `It ${judged}, and ${outcomeOf(episode)}; left alone it ${outcomeOf(other)}.`;
     if (other && episode.solved && !other.solved) return `Thinking helps: it ${outcomeOf(episode)}; without thinking it ${outcomeOf(other)}.`;
     return `${episode.think ? `After ${counted(episode.think, "thinking step")}` : "Without thinking"} it ${outcomeOf(episode)}.`;
   }
@@ -205,6 +185,7 @@ export class Watch {
     showPolicy(byId("policy"), page.agent.actions, isEnd ? null : episode.policy[place], isEnd || isThinking ? -1 : episode.actions[place]);
     byId("policy").classList.toggle("unsure", !isEnd && tick < this.ticks - 1);
     this.graph.at(place);
+    byId("worth").textContent = episode.values[place].toFixed(1);
     const most = Math.max(page.agent.size ? MOST_POINTS : 1, ...episode.values);
     const share = Math.max(0, episode.values[place] / most);
     byId("value-bar").firstElementChild.style.height = `${100 * (isEnd && episode.solved ? 1 : share)}%`;
@@ -248,23 +229,12 @@ export class Watch {
   async solve() {
     if (!this.page.agent.size || !this.episode) return;
     byId("solution").textContent = "searching …";
-    const first = this.episode.decoded[0];
-    const found = await getSolution(rowsOfBoard(first).join("\n")).catch((problem) => ({ problem }));
-    const own = found.outcome === "solved" && this.episode.solved ? ` The agent took ${counted(this.episode.moves, "move")}.` : "";
-    byId("solution").textContent = found.problem?.message ?? describeSolution(found) + own;
-    if (found.outcome === "solved") this.showSolution(first, found.solution);
-  }
-
-  showSolution(first, lurd) {
+    const first = this.episode.decoded[0], found = await findSolution(first);
+    const own = found.outcome === "solved" && this.episode?.solved ? ` The agent took ${counted(this.episode.moves, "move")}.` : "";
+    byId("solution").textContent = describeSolution(found) + own;
+    if (found.outcome !== "solved" || this.episode?.decoded[0] !== first) return;
     this.stop();
-    this.page.view.plan(null);
-    const boards = boardsOfLurd(first, lurd);
-    let place = 0;
-    this.page.view.show(boards[0]);
-    this.timer = setInterval(() => {
-      if (++place < boards.length) this.page.view.show(boards[place], true);
-      else this.stop();
-    }, isCalm() ? 400 : 130);
+    this.timer = playSolution(this.page.view, first, found.solution, () => this.stop());
   }
 
   key(event) {
@@ -281,18 +251,10 @@ export class Watch {
   }
 }
 
-/** What a search came to, in words. */
-export function describeSolution(found) {
-  if (found.outcome === "solved") return `${counted(found.moves, "move")} and ${found.pushes} pushes: no solution has fewer ${found.fewest}.`;
-  if (found.outcome === "exhausted") return "It cannot be solved: every position that can be reached was looked at.";
-  return "Not found in the time allowed; it may still have a solution.";
-}
-
 function prepared(episode) {
   return { ...episode, decoded: episode.boards.map((text) => decodeBoard(text, episode.height, episode.width)) };
 }
 
-const counted = (count, thing) => `${count} ${thing}${count === 1 ? "" : "s"}`;
 const outcomeOf = (episode) => `${episode.solved ? "solved it" : "did not solve it"} in ${counted(episode.moves, "move")}`;
 
 function planAt(episode, look, tick) {

@@ -1,0 +1,32 @@
+// The shortest solution of a level: searched for on the server, played on the board.
+
+import { getSolution } from "./api.js";
+import { isCalm } from "./board.js";
+import { boardsOfLurd, rowsOfBoard } from "./rules.js";
+
+const MOVE = 130, CALM_MOVE = 400; // milliseconds
+
+export const counted = (count, thing) => `${count} ${thing}${count === 1 ? "" : thing.endsWith("sh") ? "es" : "s"}`;
+
+/** What a search for the solution of a board came to; a problem as its outcome. */
+export const findSolution = (board) => getSolution(rowsOfBoard(board).join("\n")).catch(({ message }) => ({ problem: message }));
+
+/** The same in words. */
+export function describeSolution({ problem, outcome, moves, pushes, fewest }) {
+  if (problem) return problem;
+  if (outcome === "solved") return `${counted(moves, "move")} and ${counted(pushes, "push")}: no solution has fewer ${fewest}.`;
+  if (outcome === "exhausted") return "It cannot be solved: every position that can be reached was looked at.";
+  return "Not found in the time allowed; it may still have a solution.";
+}
+
+/** Play a solution in letters on a board; the timer, and `end` is called after the last move. */
+export function playSolution(view, first, lurd, end) {
+  const boards = boardsOfLurd(first, lurd);
+  let place = 0;
+  view.plan(null);
+  view.show(boards[0]);
+  return setInterval(() => {
+    if (++place < boards.length) view.show(boards[place], true);
+    else end();
+  }, isCalm() ? CALM_MOVE : MOVE);
+}

@@ -50,5 +50,6 @@ STUDY = Study(
     seeds=5,
     paper_steps=1e9,
     x_label="thinking steps",
-    note="Agents that come with the package are single seeds, their intervals over levels.",
+    note="Agents that come with the package are single seeds, on as many levels as their cards say (`foresight agents "
+    "show`), their intervals over those.",
 )

@@ -35,6 +35,12 @@ def test_a_picture_is_drawn_from_the_rows_of_searches(tmp_path, monkeypatch, cap
     )
 
 
+def test_the_line_that_says_which_search_it_is_is_no_row(tmp_path):
+    lines = [{"search": {"method": "bfs"}}, *ROWS]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert search_curves.read_rows(tmp_path / "a.jsonl") == ROWS
+
+
 def test_one_quantity_may_be_drawn_alone(tmp_path, monkeypatch):
     drawn = []
     monkeypatch.setattr(search_curves, "plot_solved", lambda *what: drawn.append(what))

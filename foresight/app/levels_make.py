@@ -184,6 +184,9 @@ class Fetch:
 
     def run(self) -> None:
         """Download unless the sets are there, and report."""
+        came: list[int] = []
         with counting_bar("bytes", first="asking for levels") as show:
-            files = fetch(self.url, progress=show)
+            files = fetch(self.url, progress=lambda count, *total: (came.append(count), show(count, *total)))
+        if self.url != ARCHIVE and not came:
+            print(f"the sets are here already: {printable(self.url, 1000)} was not asked for any", file=sys.stderr)
         report({path: read_set(path) for path in files.values()}, self.json)

@@ -12,7 +12,8 @@ from tyro.conf import Positional, arg
 from foresight.app.activity import say, shown_otherwise, working
 from foresight.app.checks import check_count
 from foresight.app.parse import parse_options
-from foresight.errors import ForesightError, MissingExtra, printable
+from foresight.errors import ForesightError, MissingExtra, printable, unknown
+from foresight.runs.cards import agent_files
 
 EXAMPLE = """A page to watch agents think, play their levels and change their minds; open the address it prints.
 
@@ -51,6 +52,14 @@ class Serve:
                 )
 
 
+def check_models(models: tuple[str, ...]) -> None:
+    """Reject what is no agent before an address is given; whether it can be loaded is seen later."""
+    known = agent_files()
+    for model in models:
+        if model not in known and not any(Path(place).exists() for place in (model, model.rpartition("@")[0] or model)):
+            raise unknown("agent, run folder or file", model, known)
+
+
 def main(arguments: list[str]) -> None:
     """Load, listen, and serve until Ctrl-C."""
     options = parse_options(Serve, arguments, "foresight serve", EXAMPLE)
@@ -62,6 +71,7 @@ def main(arguments: list[str]) -> None:
 
             print(f"page in {export(options.export)}")
         return
+    check_models(options.models)
     from foresight.web.server import serve
 
     with ExitStack() as stack:

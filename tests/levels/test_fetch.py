@@ -1,6 +1,7 @@
 import http.server
 import os
 import threading
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from foresight.levels.acquire.fetch import BOXOBAN, Published, fetch
 from foresight.levels.acquire.sources import read_source
 from foresight.levels.boxoban import format_boxoban
 from foresight.storage.files import disk
+from tests.app.small_runs import status_of
 from tests.levels.drawings import random_cells
 from tests.levels.test_sources import as_zip
 
@@ -110,6 +112,15 @@ def test_what_is_cached_is_not_downloaded_again(server, expected):
     fetch(server.url, expected)
     fetch(server.url, expected)
     assert len(server.ranges) == 1
+
+
+def test_an_address_that_was_not_asked_is_said(server, expected, monkeypatch, capsys):
+    monkeypatch.setattr("foresight.app.levels_make.fetch", partial(fetch, expected=expected))
+    for said in ("", f"the sets are here already: {server.url} was not asked for any"):
+        assert status_of(["levels", "fetch", "--url", server.url]) == 0
+        errors = capsys.readouterr().err
+        assert said in errors
+        assert bool(said) == ("was not asked" in errors)
 
 
 def test_a_damaged_cached_set_is_downloaded_again(server, expected, cache):

@@ -152,6 +152,17 @@ def test_the_environment_chooses_the_source(monkeypatch, form):
     assert fused.pack(fused.weights_of(small_drc().stack)).on_outputs.shape == tiles[form]
 
 
+@pytest.mark.parametrize(("depth", "deep"), [(3, False), (4, True)])
+def test_more_than_three_modules_are_for_another_form_with_functions_of_its_own(monkeypatch, depth, deep):
+    monkeypatch.setattr(kernel, "chosen", lambda *asked: True)
+    net = DRC((*GRID, 3), 5, jax.random.key(1), depth=depth, ticks=1, hidden=8, dtype="bfloat16")
+    program = str(jax.make_jaxpr(net)(net.initial_memory(), jnp.zeros((*GRID, 3), jnp.uint8), jnp.zeros((), bool)))
+    assert re.findall(r"foresight_drc_wgmma_infer_4x5\w*", program) == [
+        "foresight_drc_wgmma_infer_4x5" + "_deep" * deep
+    ]
+    assert f"-DDEEP={int(deep)}" in kernel.flags_for("wgmma", GRID, depth, "9.0")
+
+
 @pytest.mark.parametrize(
     ("capability", "forced", "obstacle"),
     [

@@ -194,19 +194,25 @@ def test_the_source_is_the_one_for_the_gpu_unless_the_environment_says(monkeypat
 
 
 @pytest.mark.parametrize(
-    ("backend", "verdict", "obstacle"), [("auto", None, None), ("auto", "wrong", "wrong"), ("cuda", "wrong", None)]
+    ("backend", "modules", "verdict", "obstacle"),
+    [
+        ("auto", 9, None, None),
+        ("auto", 9, "wrong", "wrong"),
+        ("cuda", 9, "wrong", None),
+        ("auto", 3, "wrong", None),  # it has run on a GPU, so it is not asked about
+    ],
 )
 def test_a_kernel_that_does_not_agree_is_taken_by_those_alone_who_insist(
-    monkeypatch, tmp_path, backend, verdict, obstacle
+    monkeypatch, tmp_path, backend, modules, verdict, obstacle
 ):
     monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
     monkeypatch.setattr(kernel, "capability_here", lambda: "9.0")
     monkeypatch.setattr(shutil, "which", lambda command: "/nvcc")
     monkeypatch.setattr(kernel, "load", lambda grid, modules: tmp_path / f"{modules}.so")
     monkeypatch.setattr(
-        kernel, "verdict_on", lambda library, grid, modules: verdict if library.stem == "9" else "other"
+        kernel, "verdict_on", lambda library, grid, modules: verdict if library.stem == str(modules) else "other"
     )
-    assert kernel.obstacle_to.__wrapped__((10, 10), 9, backend) == obstacle
+    assert kernel.obstacle_to.__wrapped__((10, 10), modules, backend) == obstacle
 
 
 def test_a_source_that_there_is_not_is_an_error(monkeypatch):

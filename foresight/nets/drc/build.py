@@ -62,7 +62,7 @@ def say_once(sentence: str) -> None:
 def obstacle_to(grid: tuple[int, int], modules: int, backend: str) -> str | None:
     """Why the kernel is not to run here for a grid and a depth; None when it is built and registered.
 
-    What it computes is looked at unless `backend` is `cuda`, which insists.
+    What a form computes that has never run on a GPU is looked at, unless `backend` is `cuda`, which insists.
     """
     if jax.default_backend() != "gpu":
         return "there is no GPU"
@@ -81,7 +81,7 @@ def obstacle_to(grid: tuple[int, int], modules: int, backend: str) -> str | None
     except (OSError, subprocess.CalledProcessError) as error:
         LOG.warning("the CUDA core did not build: %s", getattr(error, "stderr", None) or error)
         return "it did not build"
-    return None if backend == "cuda" else verdict_on(library, grid, modules)
+    return None if backend == "cuda" or is_proven(form(), modules) else verdict_on(library, grid, modules)
 
 
 def compiler() -> str | None:
@@ -154,6 +154,11 @@ def too_large(form: str, grid: tuple[int, int], modules: int) -> str | None:
 def is_deep(form: str, modules: int) -> bool:
     """Whether a source is compiled in its form for many modules."""
     return form == "wgmma" and modules > SHALLOW
+
+
+def is_proven(form: str, modules: int) -> bool:
+    """Whether a form of a source has run on a GPU and passed the tests there."""
+    return form == "wgmma" and not is_deep(form, modules)
 
 
 def shared_bytes(grid: Sequence[int], modules: int) -> int:

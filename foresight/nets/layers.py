@@ -56,7 +56,8 @@ def differentiated_for_cpu_jvp(stride: int, primals: tuple, tangents: tuple) -> 
     (x, kernel), (of_x, of_kernel) = primals, tangents
     value, tangent = differentiated_for_cpu(x, kernel, stride), None
     if not isinstance(of_x, SymbolicZero):
-        tangent = linear_in_input(of_x, kernel) if stride == 1 else convolve_by_slices(of_x, kernel, stride)
+        by_slices = stride > 1 or few(kernel.shape)
+        tangent = convolve_by_slices(of_x, kernel, stride) if by_slices else linear_in_input(of_x, kernel)
     if not isinstance(of_kernel, SymbolicZero):
         more = linear_in_kernel(x, of_kernel, stride)
         tangent = more if tangent is None else tangent + more
@@ -158,12 +159,17 @@ def fastest(kernel_shape: tuple[int, ...], stride: int) -> str:
     On an H200 the native form is up to seven times as fast as slices (ResNet), but not where pictures with three
     channels are strided over, nor when seeds are batched. Where a window holds few numbers, as of pictures or of one
     value a cell, slices are small, and they spare the library's trials; a kernel of 1x1 is a product anyway. On a CPU
-    strides matter less than the copies that slices are.
+    slices are for gradients alone.
     """
+    if jax.default_backend() == "cpu":
+        return "native"
+    return "slices" if stride > 1 or few(kernel_shape) else "native"
+
+
+def few(kernel_shape: tuple[int, ...]) -> bool:
+    """Whether a window of a kernel [K, K, C, O] holds few numbers, or a single place."""
     size, _, channels, _ = kernel_shape
-    few = size == 1 or size * size * channels <= FEW
-    strided = stride > 1 and jax.default_backend() != "cpu"
-    return "slices" if strided or few else "native"
+    return size == 1 or size * size * channels <= FEW
 
 
 def convolve(x: Array, kernel: Array, stride: int = 1, form: str | None = None) -> Array:

@@ -182,7 +182,7 @@ def test_a_head_computes_in_float32(new_key):
     [
         ("cpu", 3, 32, 1, "native"),
         ("cpu", 8, 3, 4, "native"),
-        ("cpu", 3, 1, 1, "slices"),
+        ("cpu", 3, 1, 1, "native"),
         ("gpu", 3, 32, 1, "native"),
         ("gpu", 4, 32, 2, "slices"),
         ("gpu", 1, 64, 1, "slices"),

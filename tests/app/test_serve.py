@@ -58,7 +58,7 @@ def test_without_its_extra_the_command_names_it(capsys, monkeypatch):
 
 
 def test_an_agent_that_is_not_there_is_rejected_before_an_address_is_given(capsys):
-    assert status_of(["serve", "drc33-100m", "nowhere@5", "--port", "0"]) == 2
+    assert status_of(["serve", "nowhere@5", "--port", "0"]) == 2
     output = capsys.readouterr()
     assert "there is no agent, run folder or file 'nowhere@5'" in output.err
     assert output.out == ""

@@ -57,6 +57,7 @@ def test_without_its_extra_the_command_names_it(capsys, monkeypatch):
     assert "foresight-drc[web]" in capsys.readouterr().err
 
 
+@pytest.mark.extra
 def test_an_agent_that_is_not_there_is_rejected_before_an_address_is_given(capsys):
     assert status_of(["serve", "nowhere@5", "--port", "0"]) == 2
     output = capsys.readouterr()

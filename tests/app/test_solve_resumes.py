@@ -90,7 +90,7 @@ def test_the_first_levels_and_all_of_them_add_up(levels, tmp_path, searched, cap
 
 def test_what_has_no_effect_on_results_may_change(levels, tmp_path, searched):
     out = tmp_path / "found.jsonl"
-    for words in (["--total-time", "1e-9"], ["--total-time", "1e-9", "--batch", "3"], []):
+    for words in (["--total-time", "1e-9"], ["--total-time", "2e-9"], []):
         assert status_of(["solve", levels, "--out", str(out), *words]) == 0
     assert searched[0] == 6 >= searched[1] == searched[2] > 0
     assert {row["outcome"] for row in rows_in(out)} == {"solved", "exhausted"}

@@ -106,11 +106,17 @@ def test_a_trainer_killed_at_50_points_of_its_saves_loses_nothing(parent, starte
 
 
 def signal_at_random(
-    parent: Parent, uninterrupted: Path, run: Path, numbers: list[int], seed: int, twice: bool = False
+    parent: Parent,
+    uninterrupted: Path,
+    run: Path,
+    numbers: list[int],
+    seed: int,
+    twice: bool = False,
+    slow: float = 0.05,
 ) -> list[int]:
     """Start a trainer on a new run once per signal and send it at a random moment; then let a last one finish."""
     random = np.random.default_rng(seed)
-    order = {"iterations": ITERATIONS, "cache": str(uninterrupted.parent / "cache"), "slow": 0.05}
+    order = {"iterations": ITERATIONS, "cache": str(uninterrupted.parent / "cache"), "slow": slow}
     statuses = []
     for number in numbers:
         trainer = parent.begin(run, **order)
@@ -154,7 +160,8 @@ def test_a_trainer_killed_at_random_moments_loses_nothing(parent, uninterrupted,
 
 def test_a_trainer_told_to_stop_saves_and_says_how_to_go_on(parent, uninterrupted, tmp_path):
     numbers = [signal.SIGTERM, signal.SIGINT] * 2
-    statuses = signal_at_random(parent, uninterrupted, tmp_path / "run", numbers, seed=1)
+    slow = 0.2  # seconds an iteration, so that the first signal always finds work that is not done
+    statuses = signal_at_random(parent, uninterrupted, tmp_path / "run", numbers, seed=1, slow=slow)
     assert all(status in (128 + number, 0) for number, status in zip(numbers, statuses, strict=True))
     assert "the same command resumes" in (tmp_path / "run.log").read_text()
 

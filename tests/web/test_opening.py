@@ -43,7 +43,7 @@ def test_what_goes_wrong_in_loading_is_kept_and_told():
 
 def test_a_model_that_is_not_there_ends_the_command_with_its_name(capsys):
     assert status_of(["serve", "runs/nowhere", "--port", "0"]) == 2
-    assert "there is no 'runs/nowhere'" in capsys.readouterr().err
+    assert "there is no agent, run folder or file 'runs/nowhere'" in capsys.readouterr().err
 
 
 @pytest.mark.soak  # a matter of the clock, so of what else the machine does

@@ -10,7 +10,6 @@ from starlette.responses import JSONResponse
 
 from foresight.web.guard import Guard
 from foresight.web.opening import Opening, build_in_thread
-from tests.app.small_runs import status_of
 from tests.web.serving import served_app
 from tests.web.start import time_start
 
@@ -39,11 +38,6 @@ def test_what_goes_wrong_in_loading_is_kept_and_told():
     build_in_thread(future, lambda: 1 / 0, lambda: told.set_result("told"))
     assert told.result(5) == "told"
     assert isinstance(future.exception(5), ZeroDivisionError)
-
-
-def test_a_model_that_is_not_there_ends_the_command_with_its_name(capsys):
-    assert status_of(["serve", "runs/nowhere", "--port", "0"]) == 2
-    assert "there is no agent, run folder or file 'runs/nowhere'" in capsys.readouterr().err
 
 
 @pytest.mark.soak  # a matter of the clock, so of what else the machine does

@@ -1,10 +1,11 @@
 """Play every level of a set once, and keep what happened on each.
 
-Levels are assigned to a batch of slots. A slot whose level has ended takes the next one after each short stretch of
-steps; when no level is left to assign, the slots still playing are compacted into a smaller batch.
+Levels are assigned to a batch of slots, on a CPU to one in each of several threads. A slot whose level has ended takes
+the next one after each short stretch of steps; when no level is left to assign, the slots still playing are compacted
+into a smaller batch.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
@@ -16,6 +17,7 @@ import numpy as np
 from jax import Array
 
 from foresight.envs.env import Env, Transition
+from foresight.evaluation.threads import Finish, in_threads, threads_for
 from foresight.learning.acting import choose_action
 from foresight.nets.net import Net
 from foresight.types import Memory, State
@@ -53,6 +55,9 @@ class Slots(NamedTuple):
     thought: Array  # int32
 
 
+Fixed = tuple[Env, Net, PlaySettings, Array, Array]  # what is played by whom, thinking steps, key
+
+
 def solve(
     env: Env,
     net: Net,
@@ -62,34 +67,55 @@ def solve(
     batch: int = 1024,
     on_progress: Callable[[int], None] = lambda finished: None,
     only: np.ndarray | None = None,
+    threads: int | None = None,
 ) -> Record:
     """Play `levels` (numbers that `env.reset_to` understands), `batch` side by side; of these, `only` some places.
 
     What happens on a level depends on its number and the key alone, not on the batch or on the other levels. Programs
-    are compiled for so many levels, however many of them are played.
+    are compiled for so many levels, however many of them are played. Each of `threads` has a batch of its own; on a CPU
+    there is one for each core, since a program keeps little more than one core busy.
     """
     count = len(levels)
     queue = np.arange(count, dtype=np.int32) if only is None else np.asarray(only, np.int32)
-    numbers = jnp.asarray(levels, jnp.int32)
+    threads = threads_for(count, threads)
+    size = -(-count // threads)
+    shares = np.resize(np.asarray(levels, np.int32), (size, threads)).T  # each thread's levels: every so-manieth
     # Thinking time is an array, so that another one needs no new compilation.
     rules, think = replace(settings, think=0), jnp.asarray(settings.think, jnp.int32)
-    batch = min(batch, power_of_two_above(count))
-    record, assigned, slots = empty_record(count, settings.max_steps), 0, empty_slots(env, net, batch, count)
+    play = partial(play_queue, (env, net, rules, think, key), min(batch, power_of_two_above(size)))
+    players = [
+        partial(play, jnp.asarray(share), queue[queue % threads == thread] // threads)
+        for thread, share in enumerate(shares)
+    ]
+    return merged(in_threads(players, on_progress), count)
+
+
+def play_queue(fixed: Fixed, batch: int, levels: Array, queue: np.ndarray, finish: Finish) -> Record:
+    """Play the levels at the places in `queue`."""
+    env, net, rules, *_ = fixed
+    count, assigned, at_work = len(levels), 0, 0
+    record, slots = empty_record(count, rules.max_steps), empty_slots(env, net, batch, count)
     while True:
         idle = np.flatnonzero(np.asarray(slots.level) == count)
+        finished = at_work - (len(slots.level) - len(idle))
         fresh = np.full(len(slots.level), count, np.int32)
         following = queue[assigned : assigned + len(idle)]
         fresh[idle[: len(following)]] = following
         assigned += len(following)
-        slots = assign(env, numbers, slots, jnp.asarray(fresh))
-        at_work = int(np.sum(np.asarray(slots.level) < count))
-        on_progress(assigned - at_work)
+        at_work += len(following) - finished
+        slots = assign(env, levels, slots, jnp.asarray(fresh))
+        finish(finished)
         if not at_work:
             return jax.tree.map(np.asarray, record)
         smaller = max(power_of_two_above(at_work), smallest_batch())
         if assigned == len(queue) and smaller <= len(slots.level) // 4:
             slots = compact(slots, count, smaller)
-        slots, record = play_stretch((env, net, rules, think, key), slots, record)
+        slots, record = play_stretch(fixed, slots, record)
+
+
+def merged(records: Sequence[Record], count: int) -> Record:
+    """The records of all threads as one of all levels, which went to each in turn."""
+    return jax.tree.map(lambda *parts: np.concatenate(np.stack(parts, axis=1))[:count], *records)
 
 
 def power_of_two_above(count: int) -> int:
@@ -153,9 +179,6 @@ def compact(slots: Slots, count: int, batch: int) -> Slots:
     idle = np.flatnonzero(np.asarray(slots.level) == count)
     chosen = np.concatenate([busy, idle])[:batch]
     return jax.tree.map(lambda x: x[chosen], slots)
-
-
-Fixed = tuple[Env, Net, PlaySettings, Array, Array]  # what is played by whom, thinking steps, key
 
 
 @partial(eqx.filter_jit, donate="all-except-first")

@@ -17,11 +17,10 @@ from foresight.nets import lstm
 from foresight.nets.drc.drc import DRC, Seen
 from foresight.nets.drc.memories import CellAndOutput, ConvLSTM, GatedConvRNN, MemoryModule, SimpleConvRNN
 from foresight.nets.drc.stack import Stack, States, pooled, side_by_side, stacked
-from foresight.nets.encoders import centre
 from foresight.nets.layers import compute_dtype
 from foresight.nets.lstm import LSTM
 from foresight.nets.net import Net
-from foresight.types import Memory
+from foresight.types import Memory, Picture
 
 # Called with "c" or "h", the time-step, tick and depth (from 0) and the value there; gives the value to resume.
 # Time is an array, tick and depth are plain numbers. A change of c is made before h is computed from it.
@@ -66,8 +65,8 @@ def shape_of(net: Net) -> Shape:
     raise ForesightError(f"cannot look into a network of kind {type(net).__name__}; those with ticks are: DRC, LSTM")
 
 
-def look(net: Net, memory: Memory, picture: Array, time: Array, change: Change = unchanged) -> Look:
-    """One time-step of the network on a picture, uint8 [H, W, C], with `change` made along the way."""
+def look(net: Net, memory: Memory, picture: Picture, time: Array, change: Change = unchanged) -> Look:
+    """One time-step of the network on a picture, uint8 [H, W, C] or of tiles, with `change` made along the way."""
     if isinstance(net, DRC):
         return look_into_drc(net, memory, picture, time, change)
     if isinstance(net, LSTM):
@@ -76,9 +75,9 @@ def look(net: Net, memory: Memory, picture: Array, time: Array, change: Change =
     raise AssertionError
 
 
-def look_into_drc(net: DRC, memory: Memory, picture: Array, time: Array, change: Change) -> Look:
+def look_into_drc(net: DRC, memory: Memory, picture: Picture, time: Array, change: Change) -> Look:
     """`look` for DRC."""
-    encoded = net.encoder(centre(picture, compute_dtype(net.dtype)))
+    encoded = net.encoder.look(picture, compute_dtype(net.dtype))
     inputs = tuple(module.input_preactivation(encoded) for module in net.stack.modules)
     states, seen = net.stack.apart(net.initial_memory() if net.reset_every_step else memory), []
     for tick in range(net.stack.ticks):
@@ -127,7 +126,7 @@ def gates_of(memory: MemoryModule, total: Array) -> dict[str, Array]:
     return {n: jnp.tanh(p) if n == "g" else jax.nn.sigmoid(p) for n, p in zip(names, parts, strict=True)}
 
 
-def look_into_lstm(net: LSTM, memory: Memory, picture: Array, time: Array, change: Change) -> Look:
+def look_into_lstm(net: LSTM, memory: Memory, picture: Picture, time: Array, change: Change) -> Look:
     """`look` for LSTM."""
     features = net.encode(picture)
     seen = []

@@ -1,10 +1,9 @@
 """Play levels with a network laid open: what was done, what was in it, and with edits of its state on the way."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import chain
 from typing import NamedTuple
 
 import equinox as eqx
@@ -16,6 +15,7 @@ from jax import Array
 from foresight.envs.env import Env
 from foresight.errors import ForesightError
 from foresight.evaluation.solve import power_of_two_above, step_keys
+from foresight.evaluation.threads import Finish, in_threads, threads_for
 from foresight.insight.edits import Edit, Program, change_of, compile_each, compile_edits
 from foresight.insight.inside import Change, look, shape_of
 from foresight.insight.records import THINKING, Agent, Episode, Keep
@@ -23,12 +23,13 @@ from foresight.nets.net import Net
 from foresight.types import Memory, State
 
 STRETCH = 8  # time-steps between two assignments of levels
+NONE = np.iinfo(np.int32).max  # the position of a slot without a level
 
 Edits = Sequence[Edit] | Sequence[Sequence[Edit]] | Change | None  # for all levels, for each level, or a function
 
 
 class Slots(NamedTuple):
-    """Levels being played side by side, [B, ...] each; a slot without a level is at position N."""
+    """Levels being played side by side, [B, ...] each; a slot without a level is at position NONE."""
 
     position: Array  # int32, in the list of levels
     number: Array  # int32, what `env.reset_to` calls that level
@@ -70,12 +71,29 @@ def play(
     max_steps: int = 120,
     batch: int = 64,
     seed: int = 0,
+    on_progress: Callable[[int], None] = lambda finished: None,
 ) -> list[Episode]:
-    """Play each level once, greedily, after `think` looks at the first picture; episodes in the order of `levels`."""
-    rules = Rules(max_steps, keep)
-    parts = play_in_stretches(agent, levels, edits=edits, think=think, rules=rules, batch=batch, seed=seed)
-    episodes = dict(chain.from_iterable(whole_episodes(parts, keep)))
-    return [episodes[position] for position in range(len(levels))]
+    """Play each level once, greedily, after `think` looks at the first picture; episodes in the order of `levels`.
+
+    On a CPU every core has `batch` levels side by side.
+    """
+    check_levels(agent.env, levels)
+    rules, count, threads = Rules(max_steps, keep), len(levels), threads_for(len(levels), None)
+    if is_for_each(edits):
+        check_edits(edits, count)
+        threads = max(n for n in range(1, threads + 1) if count % n == 0)  # shares of one size: one program
+
+    def play_share(first: int, finish: Finish) -> list[Episode]:
+        own, theirs = levels[first::threads], edits[first::threads] if is_for_each(edits) else edits
+        parts = play_in_stretches(agent, own, edits=theirs, think=think, rules=rules, batch=batch, seed=seed)
+        episodes: dict[int, Episode] = {}
+        for ended in whole_episodes(parts, keep):
+            episodes.update(ended)
+            finish(len(ended))
+        return [episodes[position] for position in range(len(own))]
+
+    shares = in_threads([partial(play_share, first) for first in range(threads)], on_progress)
+    return [shares[position % threads][position // threads] for position in range(count)]
 
 
 class Part(NamedTuple):
@@ -102,14 +120,14 @@ def play_in_stretches(
     numbers, count, assigned = np.asarray(levels, np.int32), len(levels), 0
     programs, rules = prepare(agent.net, edits, count, rules)
     fixed = (agent.env, agent.net, programs, jnp.asarray(think, jnp.int32), jax.random.key(seed))
-    slots = empty_slots(agent.env, agent.net, min(batch, power_of_two_above(count)), count)
+    slots = empty_slots(agent.env, agent.net, min(batch, power_of_two_above(count)))
     while True:
         slots, assigned = fill_slots(agent, numbers, slots, assigned)
-        slots = slots if assigned < count else compact(slots, count)
+        slots = slots if assigned < count else compact(slots)
         positions = np.asarray(slots.position)
-        if not np.any(positions < count):
+        if not np.any(positions < NONE):
             return
-        slots, rows = play_stretch(fixed, slots, rules, count)
+        slots, rows = play_stretch(fixed, slots, rules)
         yield list(cut_rows(jax.tree.map(np.asarray, rows), positions, numbers))
 
 
@@ -137,36 +155,46 @@ def check_levels(env: Env, levels: Sequence[int] | np.ndarray) -> None:
 
 def fill_slots(agent: Agent, numbers: np.ndarray, slots: Slots, assigned: int) -> tuple[Slots, int]:
     """Levels for the slots without one, as far as there are any left; and how many have been assigned."""
-    count = len(numbers)
-    free = np.flatnonzero(np.asarray(slots.position) == count)[: count - assigned]
+    free = np.flatnonzero(np.asarray(slots.position) == NONE)[: len(numbers) - assigned]
     if not len(free):
         return slots, assigned
-    fresh = np.full(len(slots.position), count, np.int32)
-    fresh[free] = np.arange(assigned, assigned + len(free))
-    slots = assign(agent.env, agent.net, jnp.asarray(numbers), slots, jnp.asarray(fresh))
-    return slots, assigned + len(free)
+    positions = np.arange(assigned, assigned + len(free))
+    fresh, chosen = np.full(len(slots.position), NONE, np.int32), np.zeros(len(slots.position), np.int32)
+    fresh[free], chosen[free] = positions, numbers[positions]
+    return assign(agent.env, agent.net, slots, jnp.asarray(fresh), jnp.asarray(chosen)), assigned + len(free)
 
 
-def compact(slots: Slots, count: int) -> Slots:
+def compact(slots: Slots) -> Slots:
     """As few slots as hold the levels still being played, where that is a quarter of them or fewer.
 
     On a GPU a smaller batch takes as long, and the program for it would have to be compiled.
     """
     positions = np.asarray(slots.position)
-    busy = np.flatnonzero(positions < count)
+    busy = np.flatnonzero(positions < NONE)
     if len(busy) > len(positions) // 4 or jax.default_backend() != "cpu":
         return slots
-    chosen = np.concatenate([busy, np.flatnonzero(positions == count)])[: power_of_two_above(len(busy))]
+    chosen = np.concatenate([busy, np.flatnonzero(positions == NONE)])[: power_of_two_above(len(busy))]
     return jax.tree.map(lambda x: x[chosen], slots)
 
 
 def cut_rows(rows: Row, positions: np.ndarray, numbers: np.ndarray) -> Iterator[Part]:
     """For each slot with a level its rows, up to the episode's end where that came."""
-    for slot in np.flatnonzero(positions < len(numbers)):
+    for slot in np.flatnonzero(positions < NONE):
         ended = np.flatnonzero(rows.ended[:, slot])
         length = int(ended[0]) + 1 if len(ended) else STRETCH
         own = jax.tree.map(lambda x: x[:length, slot].copy(), rows)  # noqa: B023
         yield Part(int(positions[slot]), int(numbers[positions[slot]]), own, bool(len(ended)))
+
+
+def is_for_each(edits: Edits) -> bool:
+    """Whether there are edits for each level, and not the same for all."""
+    return bool(edits) and not callable(edits) and not isinstance(edits[0], Edit)
+
+
+def check_edits(edits: Sequence[Sequence[Edit]], count: int) -> None:
+    """Reject edits for another number of levels."""
+    if len(edits) != count:
+        raise ForesightError(f"there are edits for {len(edits)} levels, and {count} levels are played")
 
 
 def prepare(net: Net, edits: Edits, count: int, rules: Rules) -> tuple[Program | None, Rules]:
@@ -174,28 +202,26 @@ def prepare(net: Net, edits: Edits, count: int, rules: Rules) -> tuple[Program |
     shape = shape_of(net)
     if callable(edits):
         return None, replace(rules, change=edits)
-    if edits and not isinstance(edits[0], Edit):
-        if len(edits) != count:
-            raise ForesightError(f"there are edits for {len(edits)} levels, and {count} levels are played")
+    if is_for_each(edits):
+        check_edits(edits, count)
         return compile_each(shape, edits), rules
     # No edits are a program too, the same as for one edit: so that one which does nothing changes not a single bit.
     return jax.tree.map(lambda x: x[None], compile_edits(shape, edits or ())), rules
 
 
 @eqx.filter_jit
-def empty_slots(env: Env, net: Net, batch: int, count: int) -> Slots:
+def empty_slots(env: Env, net: Net, batch: int) -> Slots:
     """Slots without a level."""
     state = env.reset_to(jnp.zeros((), jnp.int32))
     alike = partial(jax.tree.map, lambda x: jnp.broadcast_to(x, (batch, *x.shape)))
     zeros = jnp.zeros(batch, jnp.int32)
-    return Slots(jnp.full(batch, count, jnp.int32), zeros, alike(state), alike(net.initial_memory()), zeros)
+    return Slots(jnp.full(batch, NONE, jnp.int32), zeros, alike(state), alike(net.initial_memory()), zeros)
 
 
 @eqx.filter_jit
-def assign(env: Env, net: Net, numbers: Array, slots: Slots, fresh: Array) -> Slots:
-    """Give slot b the level at position `fresh[b]`, where that is one (fresh[b] < N)."""
-    is_new = fresh < len(numbers)
-    number = numbers[jnp.minimum(fresh, len(numbers) - 1)]
+def assign(env: Env, net: Net, slots: Slots, fresh: Array, number: Array) -> Slots:
+    """Give slot b the level at position `fresh[b]`, of which the number is given too, where that is not NONE."""
+    is_new = fresh < NONE
     memory = jax.tree.map(lambda m, old: jnp.broadcast_to(m, old.shape), net.initial_memory(), slots.memory)
     new = Slots(fresh, number, jax.vmap(env.reset_to)(number), memory, jnp.zeros_like(fresh))
     return jax.tree.map(lambda ours, theirs: jax.vmap(jnp.where)(is_new, ours, theirs), new, slots)
@@ -205,21 +231,24 @@ Fixed = tuple[Env, Net, Program | None, Array, Array]  # who plays what, edits, 
 
 
 @eqx.filter_jit
-def play_stretch(fixed: Fixed, slots: Slots, rules: Rules, count: int) -> tuple[Slots, Row]:
+def play_stretch(fixed: Fixed, slots: Slots, rules: Rules) -> tuple[Slots, Row]:
     """`STRETCH` time-steps of every slot, and what they gave, [STRETCH, B, ...]."""
 
+    env, net, *rest = fixed
+    ready = (env, net.prepared(env.tiles), *rest)
+
     def next_step(slots: Slots, _: None) -> tuple[Slots, Row]:
-        return jax.vmap(partial(step_slot, fixed, rules, count))(slots)
+        return jax.vmap(partial(step_slot, ready, rules))(slots)
 
     return jax.lax.scan(next_step, slots, length=STRETCH)
 
 
-def step_slot(fixed: Fixed, rules: Rules, count: int, slot: Slots) -> tuple[Slots, Row]:
+def step_slot(fixed: Fixed, rules: Rules, slot: Slots) -> tuple[Slots, Row]:
     """One time-step of one slot: it looks and, unless it still thinks, moves."""
     env, net, programs, think, key = fixed
     observation = env.observe(slot.state)
     change = change_at(programs, rules, slot.position)
-    seen = look(net, slot.memory, env.paint(observation), slot.time, change)
+    seen = look(net, slot.memory, env.see(observation), slot.time, change)
     is_thinking, moves = slot.time < think, slot.time - think
     action = jnp.argmax(seen.logits)
     moved, transition = env.step(slot.state, action, step_keys(key, slot.number, moves)[1])
@@ -233,10 +262,10 @@ def step_slot(fixed: Fixed, rules: Rules, count: int, slot: Slots) -> tuple[Slot
         value=seen.value,
         reward=jnp.where(is_thinking, jnp.float32(0), transition.reward),
         solved=transition.solved & ~is_thinking,
-        ended=ended & (slot.position < count),
+        ended=ended & (slot.position < NONE),
         activations=rules.keep.of(seen.activations),
     )
-    position = jnp.where(ended, count, slot.position)
+    position = jnp.where(ended, NONE, slot.position)
     return Slots(position, slot.number, state, seen.memory, slot.time + 1), row
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from foresight.insight.inside import shape_of
 from foresight.insight.labels import Concept, class_count, concepts_of
-from foresight.insight.playing import Rules, play_in_stretches, whole_episodes
+from foresight.insight.playing import play
 from foresight.insight.probes import FitSettings, Probe, Score, fit_many, score
 from foresight.insight.records import Agent, Episode, Keep
 from foresight.insight.samples import MARGINS, Samples, planes, samples_of
@@ -50,12 +50,7 @@ def observed(
 ) -> list[Episode]:
     """Episodes with the state after the last tick of every layer kept (c, or h where there is no c), in half size."""
     keep = keep or Keep((state_of(agent),), ticks=(-1,), dtype="float16")
-    episodes = {}
-    parts = play_in_stretches(agent, levels, think=think, rules=Rules(max_steps, keep), batch=batch)
-    for ended in whole_episodes(parts, keep):
-        episodes.update(ended)
-        on_progress(len(episodes))
-    return [episodes[position] for position in range(len(levels))]
+    return play(agent, levels, think=think, keep=keep, max_steps=max_steps, batch=batch, on_progress=on_progress)
 
 
 def state_of(agent: Agent) -> str:

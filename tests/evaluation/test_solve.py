@@ -82,11 +82,11 @@ def test_some_levels_are_solved_and_some_are_not(env, net):
     assert record.solved.any()
 
 
-@pytest.mark.parametrize("batch", [1, 6])
-def test_the_batch_size_changes_nothing(env, net, batch):
+@pytest.mark.parametrize(("batch", "threads"), [(1, 1), (6, 1), (6, 2), (2, 9)])
+def test_neither_the_batch_size_nor_threads_change_anything(env, net, batch, threads):
     settings = PlaySettings(max_steps=CAP, think=1, greedy=False)
-    whole = solve(env, net, MANY, settings, KEY, batch=32)
-    for ours, theirs in zip(solve(env, net, MANY, settings, KEY, batch), whole, strict=True):
+    whole = solve(env, net, MANY, settings, KEY, batch=32, threads=1)
+    for ours, theirs in zip(solve(env, net, MANY, settings, KEY, batch, threads=threads), whole, strict=True):
         np.testing.assert_array_equal(ours, theirs)
 
 
@@ -155,7 +155,7 @@ def test_lanes_take_new_levels_and_at_the_end_the_batch_shrinks(env, net, monkey
     monkeypatch.setattr("foresight.evaluation.solve.play_stretch", watched)
     easy_then_hard = np.array([0, 1] * 8 + [2])
     output = []
-    solve(env, net, easy_then_hard, PlaySettings(max_steps=120, greedy=False), KEY, 8, output.append)
+    solve(env, net, easy_then_hard, PlaySettings(max_steps=120, greedy=False), KEY, 8, output.append, threads=1)
     assert sizes[0] == 8
     assert sizes[-1] < 8
     assert sizes == sorted(sizes, reverse=True)
@@ -171,18 +171,19 @@ def test_another_thinking_time_needs_no_new_compilation(env, net):
         nonlocal compiled
         compiled += name == "/jax/core/compile/backend_compile_duration"
 
-    solve(env, net, MANY, PlaySettings(CAP, 1, False), KEY)
+    solve(env, net, MANY, PlaySettings(CAP, 1, False), KEY, threads=1)
     jax.monitoring.register_event_duration_secs_listener(count)
     try:
-        solve(env, net, MANY, PlaySettings(CAP, 5, False), KEY)
+        solve(env, net, MANY, PlaySettings(CAP, 5, False), KEY, threads=1)
     finally:
         jax.monitoring.unregister_event_duration_listener(count)
     assert compiled == 0
 
 
-def test_only_some_places_are_played_as_they_are_among_all(env, net):
-    everything, places = solve(env, net, MANY, PlaySettings(CAP), KEY, batch=4), np.array([1, 4, 6, 21])
-    some = solve(env, net, MANY, PlaySettings(CAP), KEY, batch=4, only=places)
+@pytest.mark.parametrize("places", [[1, 4, 6, 21], [*range(0, 23, 2), 1, 3, 5, 7]])  # for one thread and for two
+def test_only_some_places_are_played_as_they_are_among_all(env, net, places):
+    everything = solve(env, net, MANY, PlaySettings(CAP), KEY, batch=4, threads=1)
+    some = solve(env, net, MANY, PlaySettings(CAP), KEY, batch=4, only=np.array(places), threads=2)
     for name in ("solved", "steps", "actions"):
         np.testing.assert_array_equal(getattr(some, name)[places], getattr(everything, name)[places])
     others = np.setdiff1d(np.arange(len(MANY)), places)

@@ -36,6 +36,7 @@ class LevinSettings:
     batch: int | None = None
     width: int | None = None
     groups: int | None = None
+    most_nodes: int = MOST_NODES  # in all trees together
 
 
 @dataclass
@@ -153,12 +154,12 @@ class LevinSearch:
     def too_large(self, groups: list[Group]) -> Iterator[Result]:
         """Where the trees have grown too large together, stop the largest and say so."""
         num_envs = [(lane, group) for group in groups for lane in group.num_envs]
-        while num_envs and sum(lane.tree.nodes for lane, _ in num_envs) > MOST_NODES:
+        while num_envs and sum(lane.tree.nodes for lane, _ in num_envs) > self.settings.most_nodes:
             lane, group = largest = max(num_envs, key=lambda pair: pair[0].tree.nodes)
             num_envs.remove(largest)
             self.hear(group)
             group.num_envs.remove(lane)
-            note = f"memory: the trees searched side by side hold at most {MOST_NODES:,} nodes"
+            note = f"memory: the trees searched side by side hold at most {self.settings.most_nodes:,} nodes"
             yield self.close(lane, "budget", note)
 
 

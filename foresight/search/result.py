@@ -19,9 +19,11 @@ class Limits:
     budget: int | None = None  # expansions a level; None for the method's default
     seconds: float | None = None  # wall-clock time a level, from when its search starts; None for no limit
     total_seconds: float | None = None  # of all levels together; those not done by then end by `time`
+    poll: Callable[[], None] = lambda: None  # called again and again; what it raises ends the search of all levels
 
     def is_over(self, since_level: float, since_all: float) -> bool:
         """Whether a level's time is used up, so many seconds after it began and after the first one did."""
+        self.poll()
         over = self.seconds is not None and since_level >= self.seconds
         return over or (self.total_seconds is not None and since_all >= self.total_seconds)
 

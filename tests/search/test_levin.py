@@ -3,7 +3,6 @@ import math
 import numpy as np
 import pytest
 
-from foresight.search import levin as module
 from foresight.search.levin import LevinSettings, levin
 from foresight.search.result import Limits
 from foresight.search.rules import pushes_of
@@ -122,10 +121,9 @@ def test_budget_and_time_are_outcomes_of_their_own():
     assert levin(EASY[None], ToyPrior(False), limits=Limits(seconds=1e-9))[0].outcome == "time"
 
 
-def test_when_memory_runs_out_the_largest_tree_is_stopped_and_says_so(monkeypatch):
-    monkeypatch.setattr(module, "MOST_NODES", 8)
-    output = []
-    results = levin(np.stack([EASY, EASY]), ToyPrior(False), on_result=output.append)
+def test_when_memory_runs_out_the_largest_tree_is_stopped_and_says_so():
+    output, settings = [], LevinSettings(most_nodes=8)
+    results = levin(np.stack([EASY, EASY]), ToyPrior(False), settings, on_result=output.append)
     assert len(output) == 2
     assert "budget" in {result.outcome for result in results}
     assert any("at most 8 nodes" in (result.note or "") for result in results)

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import equinox as eqx
 import jax
 import numpy as np
@@ -9,9 +11,10 @@ from foresight.runs.agents import Agent
 from foresight.search import solve as module
 from foresight.search.result import Result, parse_lurd
 from foresight.search.rules import pushes_of
-from foresight.search.solve import SolveSettings, solve
+from foresight.search.solve import SolveSettings, solve, solve_cells
 from tests.drawings import level, level_set
 from tests.evaluation.linear import Linear
+from tests.search.boards import solvable
 
 NEAR = level("######", "#@$ .#", "######")
 TEXT = "#####\n#@$.#\n#####"
@@ -44,6 +47,31 @@ def test_an_agent_solves_levels_smaller_than_its_boards(agent, method, memory):
     assert found.outcome == "solved"
     assert sum(pushes_of(NEAR, parse_lurd(found.solution))) == found.pushes
     assert found.network_calls >= 1
+
+
+@pytest.mark.parametrize("restart_after", [None, 3])
+def test_in_threads_each_level_comes_to_what_it_comes_to_in_one(agent, monkeypatch, restart_after):
+    cells, found = solvable(5, 21), {}
+    for threads in (1, 3):
+        monkeypatch.setattr("foresight.evaluation.threads.usable_threads", lambda threads=threads: threads)
+        solutions = solve_cells(cells, SolveSettings("lts", budget=60, restart_after=restart_after), agent)
+        found[threads] = [replace(solution, seconds=0) for solution in solutions]
+    assert found[1] == found[3]
+    assert len({solution.solution for solution in found[1]}) > 7
+
+
+def test_an_error_in_one_thread_ends_the_search_of_all(agent, monkeypatch):
+    monkeypatch.setattr("foresight.evaluation.threads.usable_threads", lambda: 2)
+    easy, endless = level("#######", "#@$.  #", "#######"), level("#######", "#$@ . #", "#######")
+    calls = []
+
+    def fail(solution):
+        calls.append(solution)
+        raise ValueError("no room")
+
+    with pytest.raises(ValueError, match="no room"):
+        solve_cells(np.stack([easy, endless] * 8), SolveSettings("lts", budget=3000, cuts=False), agent, fail)
+    assert len(calls) == 1  # the endless ones have not used up their budget
 
 
 def test_with_an_agent_the_method_is_tree_search(agent):

@@ -1,8 +1,8 @@
 """A network's policy for the nodes of search trees, many boards in one call.
 
 `ResetPrior` shows the network each board with a fresh memory: the policy depends on the board alone. `CarriedPrior`
-carries the memory along the path, as in play: memories are held on the device in a bounded number of slots; the least
-recently used is given up when they run out, and made again from the path when it is needed.
+carries the memory along the path, as in play: memories are held on the device in slots, of which there are more as they
+are needed, up to a bound; then the least recently used is given up, and made again from the path when it is needed.
 """
 
 from collections import OrderedDict
@@ -24,6 +24,8 @@ from foresight.types import Memory
 BATCH_SIZES = [1 << power for power in range(24)]  # that boards are filled up to: few, so few compilations
 MOST_BYTES = {"cpu": 4 << 30, "gpu": 64 << 30}  # of memories held on the device
 MOST_SLOTS = 1 << 20
+FIRST_ROOM = 2048  # slots to begin with
+GROWTH = 8  # times as many when they run out: each growth needs another compilation
 
 
 class Request(Protocol):
@@ -62,11 +64,10 @@ class CarriedPrior:
     calls_each = 1
 
     def __init__(self, net: Net, env: Env, slots: int):
-        self.net, self.env, self.slots = net, env, slots
-        first = net.initial_memory()
-        # The last slot always holds the first memory, which the parents of roots are taken to have.
-        self.pool = jax.tree.map(lambda x: jnp.broadcast_to(x, (self.slots + 1, *x.shape)), first)
-        self.free = list(range(self.slots - 1, -1, -1))
+        self.net, self.env, self.slots, self.room = net, env, slots, 0
+        # The first place always holds the first memory, which the parents of roots are taken to have.
+        self.pool = jax.tree.map(lambda x: x[None], net.initial_memory())
+        self.free: list[int] = []
         self.holders: OrderedDict[int, Node] = OrderedDict()  # least recently used first
 
     def needed(self, node: Node) -> Node:
@@ -80,7 +81,7 @@ class CarriedPrior:
         if 2 * len(nodes) > self.slots:
             raise ForesightError(f"{len(nodes)} boards at once need {2 * len(nodes)} slots, there are {self.slots}")
         boards = stack_boards(nodes, self.env)
-        parents, slots = np.full(len(boards), self.slots, np.int32), np.full(len(boards), self.slots + 1, np.int32)
+        parents, slots = np.zeros(len(boards), np.int32), np.full(len(boards), self.slots + 1, np.int32)
         for place, node in enumerate(nodes):
             if node.parent is not None:
                 parents[place] = node.parent.slot
@@ -95,6 +96,8 @@ class CarriedPrior:
         """A slot for a node's memory, taken from the node that has not been used for longest if need be."""
         if node.slot != NOT_HELD:
             return node.slot
+        if not self.free and self.room < self.slots:
+            self.grow()
         if not self.free:
             slot, last = self.holders.popitem(last=False)
             last.slot = NOT_HELD
@@ -103,6 +106,13 @@ class CarriedPrior:
         self.holders[node.slot] = node
         return node.slot
 
+    def grow(self) -> None:
+        """Make room for more memories."""
+        room = min(self.slots, max(FIRST_ROOM, GROWTH * self.room))
+        self.pool = jax.tree.map(partial(lengthened, more=room - self.room), self.pool)
+        self.free = list(range(room, self.room, -1))
+        self.room = room
+
     def release(self, nodes: list[Node]) -> None:
         """Give up the memories of a level that is done."""
         for node in nodes:
@@ -110,6 +120,11 @@ class CarriedPrior:
                 del self.holders[node.slot]
                 self.free.append(node.slot)
                 node.slot = NOT_HELD
+
+
+def lengthened(held: Array, more: int) -> Array:
+    """The same with so many places more."""
+    return jnp.concatenate([held, jnp.zeros((more, *held.shape[1:]), held.dtype)])
 
 
 def most_slots(net: Net) -> int:

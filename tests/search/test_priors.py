@@ -5,6 +5,7 @@ import pytest
 
 from foresight.envs.sokoban.rules import Sokoban
 from foresight.errors import ForesightError
+from foresight.search import priors as module
 from foresight.search.levin import LevinSettings, levin
 from foresight.search.priors import CarriedPrior, ResetPrior
 from foresight.search.tree import Node
@@ -57,6 +58,18 @@ def test_a_carried_memory_sees_the_path(player):
         np.testing.assert_allclose(answer, log_policy(player, BOARDS[: place + 1]), rtol=1e-5)
 
 
+def test_room_is_made_as_it_is_needed_and_memories_stay_as_they_are(player, monkeypatch):
+    monkeypatch.setattr(module, "FIRST_ROOM", 2)
+    monkeypatch.setattr(module, "GROWTH", 2)
+    prior, nodes, rooms = CarriedPrior(*player, slots=5), chain(BOARDS), []
+    for place, node in enumerate(nodes):
+        (answer,) = prior.ask([node])()
+        np.testing.assert_allclose(answer, log_policy(player, BOARDS[: place + 1]), rtol=1e-5)
+        rooms.append(prior.room)
+    assert rooms == [2, 2, 4, 4, 5]
+    assert sorted(node.slot for node in nodes) == [1, 2, 3, 4, 5]
+
+
 def test_a_memory_given_up_is_made_again_from_the_path(player):
     prior, nodes = CarriedPrior(*player, slots=2), chain(BOARDS)
     for node in nodes:
@@ -87,7 +100,7 @@ def test_slots_come_back_when_a_level_is_done(player):
         prior.ask([node])()
     assert len(prior.free) == 11
     prior.release(nodes + nodes)
-    assert sorted(prior.free) == list(range(16))
+    assert sorted(prior.free) == list(range(1, 17))
     assert not prior.holders
 
 

@@ -53,13 +53,13 @@ class Progress:
 
 
 def medium(agent: str, seed: int = 0, looks: int = 1) -> tuple[FilterSettings, ...]:
-    """The paper's medium levels: not solved in 10 attempts by a DRC(1,1) whose memory is reset at every step."""
+    """The paper's medium levels: not solved in 10 attempts by an agent whose memory is reset at every step."""
     return (FilterSettings(agent, "unsolved", 10, reset_memory=True, looks=looks, seed=seed),)
 
 
-def hard(medium_agent: str, agent: str, seed: int = 0, looks: int = 1) -> tuple[FilterSettings, ...]:
-    """The paper's hard levels: medium ones, not solved in 10 attempts by a DRC(3,3) trained on a mixture either."""
-    return (*medium(medium_agent, seed, looks), FilterSettings(agent, "unsolved", 10, seed=seed))
+def hard(medium: tuple[FilterSettings, ...], agent: str, seed: int = 0) -> tuple[FilterSettings, ...]:
+    """The paper's hard levels: medium ones, not solved in 10 attempts by an agent with its memory either."""
+    return (*medium, FilterSettings(agent, "unsolved", 10, seed=seed))
 
 
 def sample_levels(

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from foresight.app.levels_generate import Generate
 from foresight.evaluation.solve import Record
 from foresight.levels import read_set
 from foresight.levels.generator import generate as generator
@@ -110,14 +111,24 @@ def test_levels_that_are_always_solved_are_given_up(agents, monkeypatch, capsys)
 def test_the_presets_are_the_papers():
     first = FilterSettings("one", "unsolved", attempts=10, reset_memory=True, max_steps=120, seed=4)
     assert medium("one", 4) == (first,)
-    assert hard("one", "two", 4) == (first, FilterSettings("two", "unsolved", attempts=10, max_steps=120, seed=4))
+    assert hard((first,), "two", 4) == (first, FilterSettings("two", "unsolved", attempts=10, max_steps=120, seed=4))
+
+
+def test_agents_are_shipped_ones_where_none_are_named():
+    forgetful = FilterSettings("drc33-100m", "unsolved", attempts=10, reset_memory=True, looks=3, seed=2)
+    asked = Generate("out.levels", 1, seed=2, difficulty="hard")
+    assert asked.filters() == (forgetful, FilterSettings("drc33-100m", "unsolved", attempts=10, seed=2))
+    assert replace(asked, difficulty="medium").filters() == (forgetful,)
+    own = replace(asked, difficulty="medium", medium_agent="one").filters()
+    assert own == (FilterSettings("one", "unsolved", attempts=10, reset_memory=True, looks=1, seed=2),)
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--difficulty", "medium"], "--difficulty medium needs --medium-agent"),
-        (["--difficulty", "hard", "--medium-agent", "x"], "--difficulty hard needs --hard-agent"),
+        (["--medium-looks", "2"], "--medium-looks has no meaning for --difficulty unfiltered"),
+        (["--difficulty", "medium", "--hard-agent", "x"], "--hard-agent has no meaning for --difficulty medium"),
+        (["--difficulty", "medium", "--medium-looks", "0"], "--medium-looks must be"),
         (["--hard-agent", "x"], "--hard-agent has no meaning for --difficulty unfiltered"),
         (["--difficulty", "medium", "--medium-agent", "x", "--solutions", "y.txt"], "--solutions belongs to"),
         (["--difficulty", "medium", "--medium-agent", "x", "--boxes", "1-2"], "expected one number for --difficulty"),

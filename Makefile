@@ -3,14 +3,13 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
-TWO_CORES := XLA_FLAGS=--xla_force_host_platform_device_count=2
 EXTRAS := plots web atari generate tensorboard wandb docs dev
 
 .PHONY: run test style units extras soak docs builtin-levels clean
 
 run: .venv/core
 	@echo "Training a small agent on tiny boards: about four minutes on two cores. Ctrl-C saves; make run resumes."
-	$(TWO_CORES) $(BIN)/foresight train sokoban --preset quick --out runs/quick
+	$(BIN)/foresight train sokoban --preset quick --out runs/quick
 	$(BIN)/foresight evaluate runs/quick --levels builtin/tiny-test --think 0,2,4
 	$(BIN)/foresight plot runs/quick --out runs/quick.png
 	$(BIN)/foresight watch runs/quick --levels builtin/tiny-test --gif runs/solved-tiny.gif

@@ -1,5 +1,6 @@
 """`foresight train`: from a domain, a network and levels to an agent, in a run folder that is never lost."""
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from tyro.conf import FlagCreatePairsOff, Positional, arg
 
+from foresight.app.accelerator import make_cores_devices
 from foresight.app.flags import with_flags
 from foresight.app.parse import parse_options
 from foresight.app.progress import TrainingProgress
@@ -202,6 +204,9 @@ def run(
     if devices.coordinator and not options.out:
         raise ForesightError("--coordinator needs --out: all processes must name the same run folder")
     loggers = chosen_sinks(options)  # before jax is imported: what is missing is said at once
+    if devices.coordinator is None and not settings.is_on_host:
+        sizes = [(phase.settings.num_envs, phase.settings.minibatch) for phase in settings.plan]
+        make_cores_devices(os.environ, sizes, devices.devices)
     from foresight.runs.agents import for_this_device, start_from
     from foresight.runs.devices import join_processes
     from foresight.runs.loop import say_on_stderr

@@ -1,12 +1,13 @@
 """Levels played by several threads, each its own share: while a compiled program runs in one, the others go on."""
 
-import os
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from typing import TypeVar
 
 import jax
+
+from foresight.cores import usable_cores
 
 LEAST_PER_THREAD = 8  # levels; with fewer another thread saves little
 
@@ -17,11 +18,6 @@ Finish = Callable[[int], None]  # by which a player says that so many more level
 def usable_threads() -> int:
     """As many as this process may use cores, where programs run on the CPU; one for any other device."""
     return usable_cores() if jax.default_backend() == "cpu" else 1
-
-
-def usable_cores() -> int:
-    """The cores that this process may use, as far as the system tells."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def threads_for(levels: int, threads: int | None) -> int:

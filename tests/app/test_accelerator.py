@@ -53,3 +53,32 @@ def test_what_the_user_says_of_the_compiler_is_kept():
     ):
         compile_quickly(before)
         assert before["XLA_FLAGS"] == after
+
+
+@pytest.mark.parametrize(
+    ("cores", "sizes", "wanted", "devices"),
+    [
+        (2, [(256, 32)], 0, 2),
+        (1, [(256, 32)], 0, None),
+        (64, [(256, 32)], 0, 8),  # four trajectories of a minibatch on each
+        (6, [(256, 32)], 0, 4),
+        (6, [(96, 24)], 0, 6),
+        (8, [(256, 32), (1024, 24)], 0, 4),
+        (8, [(7, 7)], 0, None),
+        (8, [(256, 32)], 3, 3),
+        (2, [(256, 32)], 99, 2),
+        (8, [(256, 32)], 1, None),
+    ],
+)
+def test_training_has_a_device_for_each_core_worth_using(cores, sizes, wanted, devices, monkeypatch):
+    monkeypatch.setattr(accelerator, "usable_cores", lambda: cores)
+    environment = {"XLA_FLAGS": "--xla_some=1"}
+    accelerator.make_cores_devices(environment, sizes, wanted)
+    _, *added = environment["XLA_FLAGS"].split()
+    assert added[:1] == ([f"--xla_force_host_platform_device_count={devices}"] if devices else [])
+
+
+def test_a_number_of_devices_that_is_given_stays():
+    environment = {"XLA_FLAGS": "--xla_force_host_platform_device_count=3"}
+    accelerator.make_cores_devices(environment, [(8, 8)], 0)
+    assert environment == {"XLA_FLAGS": "--xla_force_host_platform_device_count=3"}

@@ -35,9 +35,12 @@ def speed(metrics: Path, seconds: float) -> float:
     return (more - steps) / (last - first)
 
 
-async def speed_beside(port: int, process: int, metrics: Path, options: argparse.Namespace) -> tuple[float, Record]:
-    """The same with visitors, once they are all there."""
-    visitors = asyncio.create_task(visit(port, process, options.viewers, options.players, options.seconds + 6))
+async def speed_beside(
+    port: int, process: int, metrics: Path, options: argparse.Namespace, turn: int
+) -> tuple[float, Record]:
+    """The same with visitors, once they are all there: in each turn others, whose games are not yet known."""
+    seed, seconds = 1000 * turn, options.seconds + 6
+    visitors = asyncio.create_task(visit(port, process, options.viewers, options.players, seconds, seed=seed))
     await asyncio.sleep(6)
     beside = await asyncio.to_thread(speed, metrics, options.seconds - 1)
     return beside, await visitors
@@ -54,9 +57,9 @@ def measure(options: argparse.Namespace, folder: Path) -> dict:
                 asyncio.run(Visitor(port, Record(), random.Random(0)).look_at_all_games())
                 while not metrics.exists() or len(metrics.read_bytes().splitlines()) < 4:
                     time.sleep(0.5)
-                for _ in range(options.rounds):
+                for turn in range(options.rounds):
                     alone.append(speed(metrics, options.seconds))
-                    rate, record = asyncio.run(speed_beside(port, process, metrics, options))
+                    rate, record = asyncio.run(speed_beside(port, process, metrics, options, turn))
                     beside.append(rate)
                     waits.append(round(1000 * record.slowest(), 1))
         finally:

@@ -190,12 +190,18 @@ async def watch_memory(process: int, record: Record, end: float) -> None:
 
 
 async def visit(
-    port: int, process: int, viewers: int, players: int, seconds: float, watched: tuple[int, ...] = CURATED
+    port: int,
+    process: int,
+    viewers: int,
+    players: int,
+    seconds: float,
+    watched: tuple[int, ...] = CURATED,
+    seed: int = 0,
 ) -> Record:
-    """All visitors at once."""
+    """All visitors at once; with another seed they ask for other games."""
     record, end = Record(), time.monotonic() + seconds
     levels = list(open_set(PLAYED).cells())
-    made = [Visitor(port, record, random.Random(number), watched) for number in range(viewers + players)]
+    made = [Visitor(port, record, random.Random(seed + number), watched) for number in range(viewers + players)]
     tasks = [visitor.view(end) for visitor in made[:viewers]]
     tasks += [visitor.play(end, levels) for visitor in made[viewers:]]
     await asyncio.gather(watch_memory(process, record, end), *tasks)

@@ -52,7 +52,7 @@ class Filter:
             self.agent, self.keep, self.attempts, self.reset_memory, self.looks, self.max_steps, self.seed, self.batch
         )
         with counting_bar("levels", len(levels)) as show:
-            kept = filter_levels(levels, settings, destination, show)
+            kept = filter_levels(levels, settings, destination, lambda done, doing: show(done, more=doing))
         write_one(kept, destination, self.json, {"tried": len(levels)})
         finish(destination)
         if not self.json:

@@ -97,10 +97,10 @@ class Generate:
         with counting_bar(f"{self.difficulty} levels", self.count) as show:
 
             def on_progress(progress: Progress) -> None:
-                first.append(progress.tried)
+                first[:] = first or [progress.tried]
                 rate = (progress.tried - first[0]) / max(time.monotonic() - begun, 1e-9)
-                more = f"{progress.tried:,} tried, {rate:,.0f} a second" if progress.tried else ""
-                show(progress.kept, more=more)
+                speed = f"{progress.tried:,} tried, {rate:,.0f} a second" if progress.tried else ""
+                show(progress.kept, more=", ".join(filter(None, (speed, progress.doing))))
 
             levels, tried = sample_levels(recipe, self.count, destination, on_progress)
         write_one(levels, destination, self.json, {"tried": tried})

@@ -54,21 +54,25 @@ def filter_levels(
     levels: LevelSet,
     settings: FilterSettings,
     destination: Path,
-    on_progress: Callable[[int], None] = lambda done: None,
+    on_progress: Callable[[int, str], None] = lambda done, doing: None,
 ) -> LevelSet:
-    """The levels that are (not) solved, in order; progress is kept beside `destination` until `finish` is called."""
+    """The levels that are (not) solved, in order; progress is kept beside `destination` until `finish` is called.
+
+    `on_progress` is told how many are done, and what is being done with those that come next.
+    """
     try_levels = attempts_of(levels, settings)  # before anything is written: there may be no such agent
     solved, journal = resume(journal_of(destination), levels, settings)
     try:
-        on_progress(len(solved))
+        on_progress(len(solved), "")
         while len(solved) < len(levels):
-            won = try_levels(np.arange(len(solved), min(len(levels), len(solved) + chunk_size())))
+            following = np.arange(len(solved), min(len(levels), len(solved) + chunk_size()))
+            won = try_levels(following, note=partial(on_progress, len(solved)))
             journal.append(
                 (json.dumps({"solved": np.packbits(won).tobytes().hex(), "count": len(won)}) + "\n").encode()
             )
             journal.sync()
             solved = np.concatenate([solved, won])
-            on_progress(len(solved))
+            on_progress(len(solved), "")
     finally:
         journal.close()
     kept = np.flatnonzero(solved == (settings.keep == "solved"))
@@ -89,13 +93,19 @@ def finish(destination: Path) -> None:
     discard(journal_of(destination))
 
 
-def attempts_of(levels: LevelSet, settings: FilterSettings) -> Callable[[np.ndarray], np.ndarray]:
-    """A function that tries the levels with some numbers: whether each was solved, bool [n]."""
+def attempts_of(levels: LevelSet, settings: FilterSettings) -> Callable[..., np.ndarray]:
+    """A function that tries the levels with some numbers, as `try_some` does."""
     agent = load_agent_for(settings.agent, levels)
     return partial(try_some, agent, settings)
 
 
-def try_some(agent: Agent, settings: FilterSettings, numbers: np.ndarray, only: np.ndarray | None = None) -> np.ndarray:
+def try_some(
+    agent: Agent,
+    settings: FilterSettings,
+    numbers: np.ndarray,
+    only: np.ndarray | None = None,
+    note: Callable[[str], None] = lambda doing: None,
+) -> np.ndarray:
     """Whether an agent solves levels, by their numbers [n], in any attempt: bool [n]; tries `only` some places."""
     net = Forgetful(agent.net, settings.looks) if settings.reset_memory else agent.net
     play = PlaySettings(settings.max_steps, think=0, greedy=False)
@@ -104,8 +114,12 @@ def try_some(agent: Agent, settings: FilterSettings, numbers: np.ndarray, only: 
     for attempt in range(settings.attempts):
         if not len(left):
             break
+
+        def noted(finished: int, attempt: int = attempt, count: int = len(left)) -> None:
+            note(f"attempt {attempt + 1} of {settings.attempts}: {finished:,} of {count:,} levels")
+
         key = jax.random.fold_in(jax.random.key(settings.seed), attempt)
-        solved[left] = solve(agent.env, net, numbers, play, key, batch, only=left).solved[left]
+        solved[left] = solve(agent.env, net, numbers, play, key, batch, noted, left).solved[left]
         left = left[~solved[left]]
     return solved
 

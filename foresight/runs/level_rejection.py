@@ -50,6 +50,7 @@ class Progress:
 
     kept: int
     tried: int
+    doing: str = ""  # with the levels that come next
 
 
 def medium(agent: str, seed: int = 0, looks: int = 1) -> tuple[FilterSettings, ...]:
@@ -80,12 +81,13 @@ def sample_levels(
     try:
         for chunk in chunks(recipe, size, len(records), first):
             levels, tried = collected(first, records), len(records) * size
-            on_progress(Progress(min(count, len(levels)), tried))
+            progress = Progress(min(count, len(levels)), tried)
+            on_progress(progress)
             if len(levels) >= count:
                 break
             if not len(levels) and tried >= FRUITLESS:
                 raise ForesightError(f"none of {tried:,} levels is unsolved: expected weaker agents or fewer attempts")
-            records.append(agents.unsolved(chunk))
+            records.append(agents.unsolved(chunk, lambda doing, so=progress: on_progress(replace(so, doing=doing))))
             journal.append((json.dumps({"kept": records[-1].tobytes().hex()}) + "\n").encode())
             journal.sync()
     finally:
@@ -106,11 +108,11 @@ class Agents:
         """Find the agents, for boards such as these."""
         self.agents = [load_agent_for(settings.agent, levels) for settings in self.filters]
 
-    def unsolved(self, levels: LevelSet) -> np.ndarray:
+    def unsolved(self, levels: LevelSet, note: Callable[[str], None]) -> np.ndarray:
         """The records of the levels that none solves."""
         left = np.arange(len(levels))
         for settings, agent in zip(self.filters, self.agents, strict=True):
-            solved = try_some(agent.on_levels(levels), settings, np.arange(len(levels)), left)
+            solved = try_some(agent.on_levels(levels), settings, np.arange(len(levels)), left, note)
             left = left[~solved[left]]
         return levels.records[left]
 

@@ -9,6 +9,7 @@ from foresight.evaluation.solve import Record
 from foresight.levels import read_set
 from foresight.runs import level_filter
 from foresight.runs.config import EnvSettings, RunConfig
+from foresight.runs.level_filter import FilterSettings, filter_levels
 from tests.app.small_runs import LEVELS, status_of, use_linear_networks, write_levels
 from tests.runs.test_agents import write_weights
 
@@ -43,7 +44,7 @@ def test_an_interrupted_filtering_resumes_where_it_stopped(model, tmp_path, caps
     monkeypatch.setattr(level_filter, "CHUNK", {"cpu": 1})
     played, stop_at = [], [2]
 
-    def play(env, net, numbers, settings, key, batch, only):
+    def play(env, net, numbers, settings, key, batch, note, only):
         if numbers[0] == stop_at[0]:
             raise KeyboardInterrupt
         played.extend(numbers.tolist())
@@ -73,13 +74,23 @@ def test_the_progress_of_another_filtering_is_not_mixed_in(model, tmp_path, caps
 def test_a_level_solved_in_one_attempt_is_not_tried_again(model, monkeypatch):
     tried = []
 
-    def play(env, net, numbers, settings, key, batch, only):
+    def play(env, net, numbers, settings, key, batch, note, only):
         tried.append(numbers[only].tolist())
         return Record(numbers == len(tried) - 1, None, None, None)
 
     monkeypatch.setattr(level_filter, "solve", play)
     assert run(model, "--attempts", "3") == 0
     assert tried == [[0, 1, 2, 3], [1, 2, 3], [2, 3]]
+
+
+def test_what_is_being_done_is_said_between_two_lines_of_the_journal(model, tmp_path, monkeypatch):
+    said, settings = [], FilterSettings(model[-1], attempts=2)
+    filter_levels(LEVELS, settings, tmp_path / "out.levels", lambda done, doing: said.append((done, doing)))
+    assert said[0] == (0, "")
+    assert said[1] == (0, "attempt 1 of 2: 0 of 4 levels")
+    assert (0, "attempt 1 of 2: 4 of 4 levels") in said
+    assert any("attempt 2 of 2: 0 of" in doing for _, doing in said)
+    assert said[-1] == (4, "")
 
 
 def test_nothing_to_keep_is_an_error(model, capsys, monkeypatch):

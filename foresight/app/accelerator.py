@@ -14,9 +14,7 @@ DEVICE = Path("/dev/nvidia0")
 PLUGINS = ("jax_cuda13_plugin", "jax_cuda12_plugin")
 LEVEL = "--xla_backend_optimization_level"
 PATIENCE = "--xla_cpu_collective_call_terminate_timeout_seconds"
-LONG = (
-    10**6
-)  # otherwise a run that was suspended for a minute is ended when it goes on: its devices wait for each other
+LONG = 10**6  # seconds; after forty jax ends a program whose devices wait for each other, be it suspended
 LEAST_PER_CORE = 4  # trajectories of a minibatch: with fewer another core gains little
 DEVICES = "--xla_force_host_platform_device_count"
 FIRST_OF_CUDA_13 = 580  # the driver's version that CUDA 13 needs

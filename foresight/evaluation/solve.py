@@ -53,9 +53,10 @@ class Slots(NamedTuple):
     memory: Memory
     steps: Array  # int32
     thought: Array  # int32
+    key: Array  # what its draws depend on, besides number and step
 
 
-Fixed = tuple[Env, Net, PlaySettings, Array, Array]  # what is played by whom, thinking steps, key
+Fixed = tuple[Env, Net, PlaySettings, Array]  # what is played by whom, thinking steps
 
 
 def solve(
@@ -80,9 +81,7 @@ def solve(
     threads = threads_for(count, threads)
     size = -(-count // threads)
     shares = np.resize(np.asarray(levels, np.int32), (size, threads)).T  # each thread's levels: every so-manieth
-    # Thinking time is an array, so that another one needs no new compilation.
-    rules, think = replace(settings, think=0), jnp.asarray(settings.think, jnp.int32)
-    play = partial(play_queue, (env, net, rules, think, key), min(batch, power_of_two_above(size)))
+    play = partial(play_queue, fixed_of(env, net, settings), key, min(batch, power_of_two_above(size)))
     players = [
         partial(play, jnp.asarray(share), queue[queue % threads == thread] // threads)
         for thread, share in enumerate(shares)
@@ -90,11 +89,16 @@ def solve(
     return merged(in_threads(players, on_progress), count)
 
 
-def play_queue(fixed: Fixed, batch: int, levels: Array, queue: np.ndarray, finish: Finish) -> Record:
+def fixed_of(env: Env, net: Net, settings: PlaySettings) -> Fixed:
+    """What the compiled program is given: thinking time as an array, so that another one needs no new compilation."""
+    return env, net, replace(settings, think=0), jnp.asarray(settings.think, jnp.int32)
+
+
+def play_queue(fixed: Fixed, key: Array, batch: int, levels: Array, queue: np.ndarray, finish: Finish) -> Record:
     """Play the levels at the places in `queue`."""
-    env, net, rules, *_ = fixed
+    env, net, rules, _ = fixed
     count, assigned, at_work = len(levels), 0, 0
-    record, slots = empty_record(count, rules.max_steps), empty_slots(env, net, batch, count)
+    record, slots = empty_record(count, rules.max_steps), empty_slots(env, net, batch, count, key)
     while True:
         idle = np.flatnonzero(np.asarray(slots.level) == count)
         finished = at_work - (len(slots.level) - len(idle))
@@ -138,7 +142,7 @@ def empty_record(count: int, max_steps: int) -> Record:
     )
 
 
-def empty_slots(env: Env, net: Net, batch: int, count: int) -> Slots:
+def empty_slots(env: Env, net: Net, batch: int, count: int, key: Array) -> Slots:
     """Slots without a level."""
     state = env.reset_to(jnp.zeros((), jnp.int32))
     alike = partial(jax.tree.map, lambda x: jnp.broadcast_to(x, (batch, *x.shape)))
@@ -150,6 +154,7 @@ def empty_slots(env: Env, net: Net, batch: int, count: int) -> Slots:
         memory=alike(net.initial_memory()),
         steps=zeros,
         thought=zeros,
+        key=alike(key),
     )
 
 
@@ -170,6 +175,7 @@ def assign(env: Env, numbers: Array, slots: Slots, fresh: Array) -> Slots:
         memory=slots.memory,  # it starts afresh at the first look
         steps=jnp.where(new, 0, slots.steps),
         thought=jnp.where(new, 0, slots.thought),
+        key=slots.key,
     )
 
 
@@ -194,11 +200,11 @@ def play_stretch(fixed: Fixed, slots: Slots, record: Record) -> tuple[Slots, Rec
 
 
 def step_every_slot(
-    env: Env, net: Net, settings: PlaySettings, think: Array, key: Array, slots: Slots, record: Record
+    env: Env, net: Net, settings: PlaySettings, think: Array, slots: Slots, record: Record
 ) -> tuple[Slots, Record]:
     """One step: slots that still have thinking to do look again, the others act."""
     count = len(record.solved)
-    action_keys, env_keys = jax.vmap(partial(step_keys, key))(slots.number, slots.steps)
+    action_keys, env_keys = jax.vmap(step_keys)(slots.key, slots.number, slots.steps)
     is_first = (slots.steps == 0) & (slots.thought == 0)
     seen = jax.vmap(env.observe)(slots.state)
     choice = choose_action((env, net), slots.memory, seen, is_first, action_keys, greedy=settings.greedy)

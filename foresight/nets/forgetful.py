@@ -4,7 +4,7 @@ import equinox as eqx
 from jax import Array
 
 from foresight.nets.net import Features, Net
-from foresight.types import Memory
+from foresight.types import Memory, Picture, Tiles
 
 
 class Forgetful(Net):
@@ -13,11 +13,20 @@ class Forgetful(Net):
     net: Net
     looks: int = eqx.field(static=True, default=1)  # times it sees each picture
 
+    @property
+    def takes_tiles(self) -> bool:
+        """As the other network."""
+        return self.net.takes_tiles
+
+    def prepared(self, tiles: Tiles | None) -> "Forgetful":
+        """The other network, ready for many steps."""
+        return Forgetful(self.net.prepared(tiles), self.looks)
+
     def initial_memory(self) -> Memory:
         """Nothing."""
         return ()
 
-    def encode(self, picture: Array) -> Features:
+    def encode(self, picture: Picture) -> Features:
         """As the other network."""
         return self.net.encode(picture)
 

@@ -13,10 +13,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from foresight.errors import ForesightError
-from foresight.evaluation.solve import PlaySettings, solve
+from foresight.evaluation.attempts import solved_in_some_attempt
+from foresight.evaluation.solve import PlaySettings
 from foresight.levels import LevelSet
 from foresight.levels.operations import take
 from foresight.nets.forgetful import Forgetful
@@ -24,7 +26,7 @@ from foresight.runs.agents import Agent, load_agent_for
 from foresight.runs.evaluate import BATCH
 from foresight.storage.files import Journal, discard, reading
 
-CHUNK = {"cpu": 2048, "gpu": 65536}  # levels between two lines of the journal
+CHUNK = {"cpu": 2048, "gpu": 131072}  # levels between two lines of the journal
 JOURNAL = ".progress"
 
 
@@ -103,25 +105,18 @@ def try_some(
     agent: Agent,
     settings: FilterSettings,
     numbers: np.ndarray,
-    only: np.ndarray | None = None,
     note: Callable[[str], None] = lambda doing: None,
 ) -> np.ndarray:
-    """Whether an agent solves levels, by their numbers [n], in any attempt: bool [n]; tries `only` some places."""
+    """Whether an agent solves levels, by their numbers [n], in any attempt: bool [n]."""
     net = Forgetful(agent.net, settings.looks) if settings.reset_memory else agent.net
     play = PlaySettings(settings.max_steps, think=0, greedy=False)
     batch = settings.batch or BATCH.get(jax.default_backend(), 1024)
-    solved, left = np.zeros(len(numbers), bool), np.arange(len(numbers)) if only is None else only
-    for attempt in range(settings.attempts):
-        if not len(left):
-            break
+    keys = jax.vmap(partial(jax.random.fold_in, jax.random.key(settings.seed)))(jnp.arange(settings.attempts))
 
-        def noted(finished: int, attempt: int = attempt, count: int = len(left)) -> None:
-            note(f"attempt {attempt + 1} of {settings.attempts}: {finished:,} of {count:,} levels")
+    def noted(decided: int) -> None:
+        note(f"{decided:,} of the next {len(numbers):,}")
 
-        key = jax.random.fold_in(jax.random.key(settings.seed), attempt)
-        solved[left] = solve(agent.env, net, numbers, play, key, batch, noted, left).solved[left]
-        left = left[~solved[left]]
-    return solved
+    return solved_in_some_attempt(agent.env, net, numbers, play, keys, batch, noted)
 
 
 def chunk_size() -> int:

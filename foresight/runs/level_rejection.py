@@ -112,8 +112,8 @@ class Agents:
         """The records of the levels that none solves."""
         left = np.arange(len(levels))
         for settings, agent in zip(self.filters, self.agents, strict=True):
-            solved = try_some(agent.on_levels(levels), settings, np.arange(len(levels)), left, note)
-            left = left[~solved[left]]
+            if len(left):
+                left = left[~try_some(agent.on_levels(levels), settings, left, note)]
         return levels.records[left]
 
 

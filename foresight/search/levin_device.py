@@ -22,7 +22,8 @@ from foresight.search.tree import TreeSettings
 
 ROOMS = (512, 4096, 32768)  # expansions of a level, before the whole budget is given room for
 MOST_LANES = {"cpu": 64, "gpu": 1024}
-FEW_LANES = (1, 8, 64)  # where there are fewer levels
+FEW_LANES = {"cpu": (1, 8, 64)}  # where there are fewer levels
+FEW_ELSEWHERE = (64,)  # a GPU takes as long for one board as for 64, and each number of lanes is compiled for
 NODE_BYTES = 80  # of a node and its children, without memories
 ROUNDS = 16  # between two looks of the host: a lane that is done idles for half of them
 TRACED = 64  # lanes whose solutions are fetched at once
@@ -144,7 +145,8 @@ class DeviceSearch:
 
 def lanes_for(levels: int, most: int) -> int:
     """How many lanes to have for so many levels: one of a few numbers, so that little is compiled."""
-    return next((few for few in FEW_LANES if levels <= few < most), most)
+    numbers = FEW_LANES.get(jax.default_backend(), FEW_ELSEWHERE)
+    return next((few for few in numbers if levels <= few < most), most)
 
 
 def solutions(lanes: Lanes, solved: np.ndarray) -> dict[int, bytes]:

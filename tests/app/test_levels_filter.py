@@ -2,10 +2,10 @@
 
 import json
 
+import jax
 import numpy as np
 import pytest
 
-from foresight.evaluation.solve import Record
 from foresight.levels import read_set
 from foresight.runs import level_filter
 from foresight.runs.config import EnvSettings, RunConfig
@@ -44,13 +44,13 @@ def test_an_interrupted_filtering_resumes_where_it_stopped(model, tmp_path, caps
     monkeypatch.setattr(level_filter, "CHUNK", {"cpu": 1})
     played, stop_at = [], [2]
 
-    def play(env, net, numbers, settings, key, batch, note, only):
+    def play(env, net, numbers, *_):
         if numbers[0] == stop_at[0]:
             raise KeyboardInterrupt
         played.extend(numbers.tolist())
-        return Record(np.array([number % 2 == 0 for number in numbers]), None, None, None)
+        return np.array([number % 2 == 0 for number in numbers])
 
-    monkeypatch.setattr(level_filter, "solve", play)
+    monkeypatch.setattr(level_filter, "solved_in_some_attempt", play)
     assert run(model, "--attempts", "1") == 130
     with open(tmp_path / "out.levels.progress", "ab") as file:
         file.write(b'{"solved": "8')  # a line that was not finished
@@ -65,38 +65,36 @@ def test_the_progress_of_another_filtering_is_not_mixed_in(model, tmp_path, caps
     def stop(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(level_filter, "solve", stop)
+    monkeypatch.setattr(level_filter, "solved_in_some_attempt", stop)
     assert run(model, "--seed", "1") == 130
     assert run(model, "--seed", "2") == 2
     assert "out.levels.progress is the progress of another filtering: remove it" in capsys.readouterr().err
 
 
-def test_a_level_solved_in_one_attempt_is_not_tried_again(model, monkeypatch):
-    tried = []
+def test_attempts_are_drawn_by_the_seed_and_their_number(model, monkeypatch):
+    drawn = []
 
-    def play(env, net, numbers, settings, key, batch, note, only):
-        tried.append(numbers[only].tolist())
-        return Record(numbers == len(tried) - 1, None, None, None)
+    def play(env, net, numbers, settings, keys, batch, note):
+        drawn.append(jax.random.key_data(keys).tolist())
+        return numbers > 0
 
-    monkeypatch.setattr(level_filter, "solve", play)
-    assert run(model, "--attempts", "3") == 0
-    assert tried == [[0, 1, 2, 3], [1, 2, 3], [2, 3]]
+    monkeypatch.setattr(level_filter, "solved_in_some_attempt", play)
+    assert run(model, "--attempts", "3", "--seed", "5") == 0
+    key = jax.random.key(5)
+    assert drawn == [[jax.random.key_data(jax.random.fold_in(key, attempt)).tolist() for attempt in range(3)]]
 
 
 def test_what_is_being_done_is_said_between_two_lines_of_the_journal(model, tmp_path, monkeypatch):
     said, settings = [], FilterSettings(model[-1], attempts=2)
     filter_levels(LEVELS, settings, tmp_path / "out.levels", lambda done, doing: said.append((done, doing)))
     assert said[0] == (0, "")
-    assert said[1] == (0, "attempt 1 of 2: 0 of 4 levels")
-    assert (0, "attempt 1 of 2: 4 of 4 levels") in said
-    assert any("attempt 2 of 2: 0 of" in doing for _, doing in said)
+    assert said[1] == (0, "0 of the next 4")
+    assert (0, "4 of the next 4") in said
     assert said[-1] == (4, "")
 
 
 def test_nothing_to_keep_is_an_error(model, capsys, monkeypatch):
-    monkeypatch.setattr(
-        level_filter, "solve", lambda env, net, numbers, *_, **__: Record(numbers >= 0, None, None, None)
-    )
+    monkeypatch.setattr(level_filter, "solved_in_some_attempt", lambda env, net, numbers, *_: numbers >= 0)
     assert run(model) == 2
     assert "none of the 4 levels of drawn is unsolved: nothing to write" in capsys.readouterr().err
 

@@ -97,3 +97,10 @@ def test_a_solved_board_needs_no_expansion_and_every_level_is_told_of_once(playe
     results = on_device(player, boards, False, on_result=told.append, batch=2)
     assert sorted(told, key=lambda result: result.level) == results
     assert (results[2].outcome, results[2].moves, results[2].expansions) == ("solved", b"", 0)
+
+
+def test_few_levels_have_few_lanes_on_a_cpu_and_on_a_gpu_one_number_of_them_which_is_compiled_once(monkeypatch):
+    assert [module.lanes_for(levels, 1024) for levels in (1, 2, 9, 65)] == [1, 8, 64, 1024]
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    assert [module.lanes_for(levels, 1024) for levels in (1, 2, 9, 65)] == [64, 64, 64, 1024]
+    assert module.lanes_for(1, 33) == 33

@@ -187,7 +187,7 @@ def fitted(model: str | Path, weights: Weights, config: RunConfig, levels: str |
     if max(env.height, env.width) > side:
         raise ForesightError(
             f"{model} plays boards of up to {side}x{side}, and those of {boards.name} are {env.height}x{env.width}: "
-            "give `levels` of its size"
+            "expected levels that it can play, or another agent"
         )
     return build_any(config, widen(boards, side, side, boards.boxes))
 

@@ -62,8 +62,8 @@ def placement_numbers(held: np.ndarray, boxes: int, cells: int) -> tuple[np.ndar
     span = comb(most, boxes) * cells
     if span * len(held) >= 2**63:
         raise LevelError(
-            f"{boxes} boxes on {most} squares have {comb(most, boxes):,} placements: more than breadth-first search can"
-            f" number, expected at most {2**63 // (cells * len(held)):,}"
+            f"{boxes} boxes on {most} squares have some 10^{len(str(comb(most, boxes))) - 1} placements: more than"
+            f" breadth-first search can number, expected at most {2**63 // (cells * len(held)):,}"
         )
     rank = np.cumsum(held, axis=1) - 1
     counts = np.array([[comb(n, j + 1) for n in range(most)] for j in range(boxes)], np.uint64)

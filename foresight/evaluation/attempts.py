@@ -28,8 +28,8 @@ from foresight.evaluation.solve import (
     power_of_two_above,
     smallest_batch,
 )
-from foresight.evaluation.threads import Finish, in_threads, threads_for
 from foresight.nets.net import Net
+from foresight.threads import Finish, in_threads, threads_for
 
 SHRINK = 8  # by so many times a batch shrinks where so few are playing: few batch sizes, so few compilations
 NOBODY = -1

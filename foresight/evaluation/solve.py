@@ -17,9 +17,9 @@ import numpy as np
 from jax import Array
 
 from foresight.envs.env import Env, Transition
-from foresight.evaluation.threads import Finish, in_threads, threads_for
 from foresight.learning.acting import choose_action
 from foresight.nets.net import Net
+from foresight.threads import Finish, in_threads, threads_for
 from foresight.types import Memory, State
 
 NOT_PLAYED = 255  # fills an action record after the episode's end

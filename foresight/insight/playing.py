@@ -15,11 +15,11 @@ from jax import Array
 from foresight.envs.env import Env
 from foresight.errors import ForesightError
 from foresight.evaluation.solve import power_of_two_above, step_keys
-from foresight.evaluation.threads import Finish, in_threads, threads_for
 from foresight.insight.edits import Edit, Program, change_of, compile_each, compile_edits
 from foresight.insight.inside import Change, look, shape_of
 from foresight.insight.records import THINKING, Agent, Episode, Keep
 from foresight.nets.net import Net
+from foresight.threads import Finish, in_threads, threads_for
 from foresight.types import Memory, State
 
 STRETCH = 8  # time-steps between two assignments of levels

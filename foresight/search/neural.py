@@ -10,7 +10,6 @@ import numpy as np
 
 from foresight.envs.sokoban.rules import Sokoban
 from foresight.errors import ForesightError
-from foresight.evaluation.threads import Finish, in_threads, threads_for
 from foresight.levels.cells import WALL
 from foresight.nets.net import Net
 from foresight.search.levin import MOST_NODES, LevinSettings, default_batch, levin
@@ -21,6 +20,7 @@ from foresight.search.restarts import Search, draws, with_restarts
 from foresight.search.result import Limits, OnResult, Result
 from foresight.search.solve import Player, SolveSettings
 from foresight.search.tree import TreeSettings
+from foresight.threads import Finish, in_threads, threads_for
 
 
 def with_network(

@@ -53,7 +53,7 @@ def test_an_agent_solves_levels_smaller_than_its_boards(agent, method, memory):
 def test_in_threads_each_level_comes_to_what_it_comes_to_in_one(agent, monkeypatch, restart_after):
     cells, found = solvable(5, 21), {}
     for threads in (1, 3):
-        monkeypatch.setattr("foresight.evaluation.threads.usable_threads", lambda threads=threads: threads)
+        monkeypatch.setattr("foresight.threads.usable_threads", lambda threads=threads: threads)
         solutions = solve_cells(cells, SolveSettings("lts", budget=60, restart_after=restart_after), agent)
         found[threads] = [replace(solution, seconds=0) for solution in solutions]
     assert found[1] == found[3]
@@ -61,7 +61,7 @@ def test_in_threads_each_level_comes_to_what_it_comes_to_in_one(agent, monkeypat
 
 
 def test_an_error_in_one_thread_ends_the_search_of_all(agent, monkeypatch):
-    monkeypatch.setattr("foresight.evaluation.threads.usable_threads", lambda: 2)
+    monkeypatch.setattr("foresight.threads.usable_threads", lambda: 2)
     easy, endless = level("#######", "#@$.  #", "#######"), level("#######", "#$@ . #", "#######")
     calls = []
 

@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 
-from foresight.evaluation.threads import in_threads, threads_for
+from foresight.threads import in_threads, threads_for
 
 
 def play(levels, finish):
@@ -44,7 +44,7 @@ def test_an_interrupt_stops_the_threads(monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("foresight.evaluation.threads.wait", interrupted)
+    monkeypatch.setattr("foresight.threads.wait", interrupted)
     with pytest.raises(KeyboardInterrupt):
         in_threads([finish_without_end] * 2, lambda finished: None)
 

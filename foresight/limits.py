@@ -16,6 +16,7 @@ RANGES: dict[str, tuple[float, float]] = {  # least and most
     "num_envs": (1, 1 << 22),
     "minibatch": (1, 1 << 22),
     "unroll": (1, 100_000),
+    "epochs": (1, 1000),
     "depth": (1, 1000),
     "ticks": (1, 1000),
     "features": (1, 65_536),

@@ -148,7 +148,7 @@ def actors(
 
     When it is left, in whatever way, they end.
     """
-    count = settings.gradient_steps_per_iteration
+    count = settings.minibatches_per_iteration
     shared = ActorLearnerQueue(net, room=count)
     seeds = np.random.SeedSequence(seed).generate_state(count).astype(np.int32) & 0x7FFFFFFF
     threads = [
@@ -204,13 +204,14 @@ def learn(
     reported = []
     for _ in range(iterations):
         tallies, results = [], []
-        for _ in range(settings.gradient_steps_per_iteration):
+        for _ in range(settings.minibatches_per_iteration):
             played = shared.take()
-            (net, memory), result = gradient_step((state.net, state.optimiser), played.trajectory)
-            state = state._replace(net=net, optimiser=memory)
+            for _ in range(settings.epochs):
+                (net, memory), result = gradient_step((state.net, state.optimiser), played.trajectory)
+                state = state._replace(net=net, optimiser=memory)
+                results.append(result)
             shared.net = net
             tallies.append(played.tally)
-            results.append(result)
         state = state._replace(iterations=state.iterations + 1)
         reported.append(summarise(settings, tallies, results, int(state.iterations)))
     return state, jax.tree.map(lambda *x: np.stack(x), *reported)

@@ -90,4 +90,4 @@ def annealing_steps(settings: LearnSettings) -> int | None:
     """`anneal_steps`, in gradient steps; None where nothing falls."""
     if settings.anneal_steps is None:
         return None
-    return max(1, round(settings.anneal_steps / (settings.minibatch * settings.unroll)))
+    return max(1, round(settings.anneal_steps / settings.steps_per_gradient_step))

@@ -42,6 +42,8 @@ class LearnSettings:
     """steps played by each environment between two iterations of learning, T"""
     minibatch: int = 32
     """trajectories of one gradient step; `num_envs` must be a multiple of it"""
+    epochs: int = 1
+    """how often each trajectory is learned from, in passes over all that an iteration played"""
 
     discount: float = 0.97
     """gamma"""
@@ -124,9 +126,19 @@ class LearnSettings:
         return self.num_envs * self.unroll
 
     @property
-    def gradient_steps_per_iteration(self) -> int:
-        """How many minibatches an iteration is learned in."""
+    def minibatches_per_iteration(self) -> int:
+        """How many minibatches what an iteration plays is split into."""
         return self.num_envs // self.minibatch
+
+    @property
+    def gradient_steps_per_iteration(self) -> int:
+        """How many gradient steps an iteration takes: each minibatch once in every epoch."""
+        return self.minibatches_per_iteration * self.epochs
+
+    @property
+    def steps_per_gradient_step(self) -> float:
+        """Environment steps for each gradient step: the frames of a minibatch, shared by the epochs."""
+        return self.minibatch * self.unroll / self.epochs
 
     @property
     def schedule_offset(self) -> int:

@@ -124,10 +124,7 @@ def unguarded_iteration(
     key, play_key = jax.random.split(state.key)
     acting, played, tally = unroll(env, player_of(state.net, expert), state.acting, settings.unroll, play_key)
     played = played if expert is None else as_pupil(played)
-    learn = partial(gradient_step, env, settings)
-    (net, optimiser_state), (losses, parts, norms) = jax.lax.scan(
-        learn, (state.net, state.optimiser), minibatches(played, settings)
-    )
+    (net, optimiser_state), (losses, parts, norms) = learn(env, settings, (state.net, state.optimiser), played)
     average = averaged(settings, state.average, net)
     state = TrainState(net, optimiser_state, acting, key, state.iterations + 1, average)
     rate = learning_rate(settings)(settings.gradient_steps_at(state.iterations))
@@ -158,12 +155,27 @@ def all_finite(tree: Any) -> Array:
     return jnp.all(jnp.stack([jnp.all(jnp.isfinite(leaf)) for leaf in floats]))
 
 
+def learn(
+    env: Env, settings: LearnSettings, learner: "Learner", played: Trajectory
+) -> tuple["Learner", tuple[Array, Parts, Array]]:
+    """The gradient steps of an iteration, one on each minibatch in every epoch; losses, terms, norms [epochs, count].
+
+    The ratios of V-trace are those to the policy that played, in the first epoch as in the last.
+    """
+    dealt = minibatches(played, settings)
+
+    def epoch(learner: Learner, _: None) -> tuple[Learner, tuple[Array, Parts, Array]]:
+        return jax.lax.scan(partial(gradient_step, env, settings), learner, dealt)
+
+    return jax.lax.scan(epoch, learner, length=settings.epochs) if settings.epochs > 1 else epoch(learner, None)
+
+
 def minibatches(played: Trajectory, settings: LearnSettings) -> Trajectory:
-    """Trajectories [num_envs, T] as [gradient steps, minibatch, T].
+    """Trajectories [num_envs, T] as [minibatches, minibatch, T].
 
     A minibatch takes environments from all over the range, so that it is spread evenly over devices when they are.
     """
-    count = settings.gradient_steps_per_iteration
+    count = settings.minibatches_per_iteration
 
     def deal(x: Array) -> Array:
         return jnp.swapaxes(x.reshape(settings.minibatch, count, *x.shape[1:]), 0, 1)

@@ -63,7 +63,7 @@ def run_host_training(
     make_env = make_env or partial(build_host_env, config, config.learn.minibatch, threads_of_an_actor(config))
     settings = config.schedule
     first = start_from(init_host_training(first_net(config, make_env, build), settings))
-    games = f"{settings.gradient_steps_per_iteration} x {settings.minibatch} games"
+    games = f"{settings.minibatches_per_iteration} x {settings.minibatch} games"
     gradient_step = compile_gradient_step(settings)
     with ExitStack() as stack:
         at_play: list[ActorLearnerQueue] = []
@@ -122,7 +122,7 @@ def reject_what_the_host_cannot(config: RunConfig, devices: DeviceSettings, trac
 
 def threads_of_an_actor(config: RunConfig) -> int:
     """How many threads each actor's emulators have: together as many as there are cores."""
-    return max(1, (os.cpu_count() or 1) // config.learn.gradient_steps_per_iteration)
+    return max(1, (os.cpu_count() or 1) // config.learn.minibatches_per_iteration)
 
 
 def to_host_records(config: RunConfig, before: int, after: int, metrics: dict[str, np.ndarray]) -> list[Record]:

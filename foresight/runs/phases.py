@@ -35,7 +35,7 @@ class PhaseSettings(LearnSettings):
     @property
     def schedule_offset(self) -> int:
         """What the gradient steps taken lack, or have too many, as if all had been like this phase's."""
-        return round(self.steps_before / (self.minibatch * self.unroll)) - self.gradient_steps_before
+        return round(self.steps_before / self.steps_per_gradient_step) - self.gradient_steps_before
 
     def gradient_steps_at(self, iterations: Any) -> Any:
         """How many gradient steps have been taken after so many iterations of the run."""

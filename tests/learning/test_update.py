@@ -16,6 +16,7 @@ from foresight.learning.update import (
     gradient_steps_taken,
     init_optimiser,
     init_training,
+    learn,
     learning_rate,
     left_after,
     minibatches,
@@ -106,6 +107,31 @@ def test_minibatches_share_out_every_lane_once_and_from_all_over(played):
     assert dealt.shape == (4, 4)
     assert sorted(dealt.reshape(-1).tolist()) == list(range(16))
     assert all(set(np.asarray(row) // 4) == {0, 1, 2, 3} for row in dealt)
+
+
+def test_each_epoch_learns_from_every_minibatch_in_turn(played):
+    _, trajectory, _ = played
+    env, net, twice = Corridor(), Running(jax.random.key(1)), replace(SMALL, epochs=2)
+    learner = net, init_optimiser(twice, net)
+    (whole, optimiser_state), (losses, _, _) = jax.jit(partial(learn, env, twice))(learner, trajectory)
+    step = jax.jit(partial(gradient_step, env, twice))
+    dealt = [jax.tree.map(lambda x, at=at: x[at], minibatches(trajectory, twice)) for at in range(4)]
+    for minibatch in [*dealt, *dealt]:
+        learner, _ = step(learner, minibatch)
+    assert losses.shape == (2, 4)
+    assert gradient_steps_taken(optimiser_state) == twice.gradient_steps_per_iteration == 8
+    assert all(
+        np.allclose(a, b, rtol=1e-5) for a, b in zip(jax.tree.leaves(whole), jax.tree.leaves(learner[0]), strict=True)
+    )
+
+
+@pytest.mark.parametrize("epochs", [1, 2, 5])
+def test_the_learning_rate_falls_with_what_is_played_however_often_it_is_learned_from(epochs):
+    settings = replace(SMALL, epochs=epochs, anneal_steps=1280.0, anneal_hold=0.0, final_learning_rate=0.0)
+    rate = learning_rate(settings)
+    assert rate(settings.gradient_steps_at(0)) == SMALL.learning_rate
+    assert rate(settings.gradient_steps_at(5)) == pytest.approx(SMALL.learning_rate / 2)  # of 10 iterations of 128 steps
+    assert rate(settings.gradient_steps_at(10)) == 0
 
 
 def loss_from_definition(net, env, played, settings):

@@ -16,8 +16,9 @@ from foresight.app.parse import parse_options
 from foresight.app.progress import TrainingProgress
 from foresight.errors import ForesightError, MissingExtra
 from foresight.plugins import short_name
-from foresight.runs.config import DeviceSettings, RunConfig, from_json
+from foresight.runs.config import DeviceSettings, RunConfig
 from foresight.runs.lock import check_free
+from foresight.runs.plain import from_json
 from foresight.runs.presets import preset
 from foresight.runs.tracking import TrackSettings, read_tracking
 

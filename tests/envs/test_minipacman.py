@@ -5,19 +5,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from foresight.envs.minipacman.dice import MOST_GHOSTS, Dice, roll, roll_level
 from foresight.envs.minipacman.maze import GHOST_START_COUNTS, GHOST_STARTS, MAZE, OPEN_CELLS, OPENINGS, WALLS, WIDTH
 from foresight.envs.minipacman.modes import MODES
-from foresight.envs.minipacman.rules import (
-    GHOST,
-    MOST_GHOSTS,
-    PLAYER,
-    POWER,
-    Dice,
-    MiniPacman,
-    State,
-    roll,
-    roll_level,
-)
+from foresight.envs.minipacman.rules import GHOST, PLAYER, POWER, MiniPacman, State
 from foresight.errors import ForesightError
 from tests.envs.reference_minipacman import OPEN
 from tests.hurry import in_a_hurry

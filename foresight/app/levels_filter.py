@@ -46,7 +46,8 @@ class Filter:
         destination = destination_of(self.destination)
         check_destination(destination, find_set(self.source))
         levels = open_set(self.source)
-        from foresight.runs.level_filter import FilterSettings, filter_levels, finish
+        from foresight.runs.level_filter import FilterSettings, filter_levels
+        from foresight.runs.level_journal import finish
 
         settings = FilterSettings(
             self.agent, self.keep, self.attempts, self.reset_memory, self.looks, self.max_steps, self.seed, self.batch

@@ -87,7 +87,7 @@ class Generate:
 
     def sample(self, boxes: tuple[int, int], destination: Path) -> None:
         """Generate levels that agents do not solve, write and report."""
-        from foresight.runs.level_filter import finish
+        from foresight.runs.level_journal import finish
         from foresight.runs.level_rejection import Progress, Recipe, sample_levels
 
         if boxes[0] != boxes[1]:

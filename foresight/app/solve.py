@@ -17,9 +17,8 @@ from foresight.app.progress import counting_bar
 from foresight.errors import ForesightError
 from foresight.levels import open_set
 from foresight.levels.text import count_of
-from foresight.runs.solutions import Row, SolutionFile, about
-from foresight.search.result import Solution
-from foresight.search.solve import MOST_WEIGHT, SolveSettings, solve_cells
+from foresight.runs.solutions import SolutionFile, about, solve_chosen
+from foresight.search.solve import MOST_WEIGHT, SolveSettings
 from foresight.storage.files import check_writable
 
 if TYPE_CHECKING:
@@ -179,7 +178,8 @@ def main(arguments: list[str]) -> None:
     kept = SolutionFile(options.out, about(levels, options.settings, agent), levels) if options.out else nullcontext()
     with kept as file:
         begun = time.perf_counter()
-        rows = solve_chosen(levels, numbers.tolist(), options.settings, agent, file)
+        with counting_bar(f"levels, {options.settings.method}", len(numbers)) as show:
+            rows = solve_chosen(levels, numbers.tolist(), options.settings, agent, file, show)
         seconds = time.perf_counter() - begun
         if options.json:
             print(json.dumps(rows, indent=1), flush=True)
@@ -196,27 +196,6 @@ def agent_for(options: Solve, levels: "LevelSet") -> "Agent | None":
     from foresight.runs.agents import load_agent_for
 
     return load_agent_for(options.agent, levels)
-
-
-def solve_chosen(
-    levels: "LevelSet", numbers: list[int], settings: SolveSettings, agent: "Agent | None", file: SolutionFile | None
-) -> list[Row]:
-    """The rows of levels by their numbers: those in the file already, and the others solved, with a bar."""
-    rows = {number: file.rows[number] for number in numbers if number in file.done} if file else {}
-    left = [number for number in numbers if number not in rows]
-    begun, earlier = time.perf_counter(), file.seconds if file else 0.0
-    with counting_bar(f"levels, {settings.method}", len(numbers)) as show:
-        show(len(rows))
-
-        def note(solution: Solution) -> None:
-            number, ended = left[solution.level], round(earlier + time.perf_counter() - begun, 3)
-            rows[number] = solution.as_json() | {"level": number, "ended": ended}
-            if file:
-                file.add(rows[number])
-            show(len(rows))
-
-        solve_cells(levels.cells(np.array(left, int)), settings, agent, note)
-    return [rows[number] for number in numbers]
 
 
 HEADING = f"{'level':>6} {'outcome':<9} {'moves':>5} {'pushes':>6} {'expanded':>9} {'calls':>8} {'s':>8}  solution"

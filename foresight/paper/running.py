@@ -66,6 +66,10 @@ class Deadline:
         """Whether the time is over."""
         return time.monotonic() >= self.end
 
+    def seconds_left(self) -> float:
+        """How long it is until then."""
+        return max(0.0, self.end - time.monotonic())
+
     def is_late(self) -> bool:
         """Whether too little time is left to begin anything: what has to be compiled first cannot be stopped."""
         return time.monotonic() >= self.late
@@ -182,7 +186,8 @@ def take_tests(study: Study, spec: RunSpec, shop: Workshop, deadline: Deadline) 
         for test in missing:
             if deadline.is_late():
                 return False
-            run_test(folder, test, shop.toy)
+            if not run_test(folder, test, shop.toy, deadline.seconds_left()):
+                return False
             taken = True
     if taken:
         shop.after_run()

@@ -235,7 +235,7 @@ def test_weights_are_used_to_start_from_only_once(finished, capsys):
 
 
 def test_tensorboard_or_wandb_that_is_missing_is_said_at_once(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("foresight.app.train.find_spec", lambda package: None)
+    monkeypatch.setattr("foresight.app.train_run.find_spec", lambda package: None)
     for flag in ("tensorboard", "wandb"):
         assert status_of(["train", "--out", str(tmp_path / "run"), f"--{flag}"]) == 2
         assert f"pip install 'foresight-drc[{flag}]'" in capsys.readouterr().err

@@ -29,7 +29,7 @@ class Compare:
     runs: Annotated[tuple[str, ...], Positional, arg(metavar="RUN ...", help_behavior_hint="(required)")]
     """run folders, each as RUN or LABEL=RUN"""
     field: str | None = None
-    """which number of metrics.jsonl; solved, or score where nothing is"""
+    """which number of metrics.jsonl; by default solved, or score where that is what counts"""
     at: tuple[float, ...] = ()
     """steps on the way to report, such as 1e6"""
     json: FlagCreatePairsOff[bool] = False

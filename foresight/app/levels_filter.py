@@ -17,9 +17,9 @@ from foresight.levels.text import count_of
 
 @dataclass(frozen=True)
 class Filter:
-    """Keep the levels that an agent does not solve (or does) in some attempts played by drawing actions.
+    """Keep the levels that an agent does not solve (or solves) in several attempts, its actions drawn at random.
 
-    So the paper made its medium and hard sets. Interrupted, the same command resumes where it stopped.
+    The paper made its medium and hard sets like this. Interrupted, the same command resumes where it stopped.
     """
 
     example: ClassVar[str] = "foresight levels filter builtin/train harder.levels --agent drc33-100m --attempts 10"
@@ -33,7 +33,7 @@ class Filter:
     looks: int = 1  # with --reset-memory: times the network sees each picture
     max_steps: int = 120  # steps of an attempt
     seed: int = 0  # what the draws depend on
-    batch: int | None = None  # levels side by side
+    batch: int | None = None  # levels played side by side; without it, what suits the device
     json: Json = False  # print one JSON document
 
     def run(self) -> None:

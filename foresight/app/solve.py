@@ -65,13 +65,13 @@ class Solve:
     levels: Annotated[str, Positional, arg(metavar="LEVELS")]
     """the set"""
     method: Literal["bfs", "lts", "policy"] | None = None
-    """how; lts where an agent is given, otherwise bfs"""
+    """how to search; by default lts where an agent is given, otherwise bfs"""
     agent: str | None = None
     """whose network: a run folder, a checkpoint, a .safetensors file or the name of a shipped agent"""
     budget: int | None = None
-    """expansions a level (policy: actions); 5,000,000 for bfs, 100,000 for lts"""
+    """expansions per level (policy: actions); by default 5,000,000 for bfs, 100,000 for lts"""
     time_limit: float | None = None
-    """seconds a level, from when its search starts; levels searched side by side share the machine"""
+    """seconds per level, from when its search starts; levels searched side by side share the machine"""
     total_time: float | None = None
     """seconds for all levels together; those not done by then end by time"""
     level: int | None = None
@@ -95,7 +95,7 @@ class Solve:
     no_cuts: Flag = False
     """lts: look again at states seen before"""
     dead_squares: Literal["on", "off"] | None = None
-    """never push a box where it is lost; on for bfs, off for lts"""
+    """never push a box where it is lost; by default on for bfs, off for lts"""
     sample: Flag = False
     """policy: draw actions, attempt after attempt until the budget is used up"""
     max_steps: int = 120
@@ -103,11 +103,11 @@ class Solve:
     seed: int = 0
     """policy: what the draws depend on"""
     batch: int | None = None
-    """boards the network sees at once"""
+    """boards the network sees at once; without it, what suits the device"""
     width: int | None = None
     """lts, trees on the host: boards of one level among them; more than 1 asks ahead, without changing the order"""
     trees: Literal["host", "device"] | None = None
-    """lts: where trees are kept; on the device if that is no CPU"""
+    """lts: where trees are kept; by default on the device, unless that is a CPU"""
     json: Flag = False
     """print one JSON document: a list with one entry a level"""
     out: Path | None = None

@@ -76,7 +76,7 @@ class RunOptions:
 
 @dataclass(frozen=True)
 class Settings(RunConfig):
-    """What defines a run, as the command line takes it: the domain comes first, without a flag."""
+    """What defines a run; the domain comes first, without a flag."""
 
     domain: Annotated[str, Positional, arg(metavar="DOMAIN")] = "sokoban"
     """sokoban, boxworld, minipacman, gridworld, atari, or an environment of your own as package.module:Name"""

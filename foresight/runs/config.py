@@ -24,7 +24,7 @@ class EnvSettings:
     """The domain as it is trained on."""
 
     levels: str = "builtin/train"
-    """the levels to train on (sokoban): a set, or several by their shares as unfiltered-train:0.5,medium-train:0.5"""
+    """the levels to train on (sokoban): a set, or several with their shares: unfiltered-train:0.5,medium-train:0.5"""
     max_episode_steps: tuple[int, int] = (30, 120)
     """each training episode draws its step limit from this range; evaluation has its own"""
     env: tuple[str, ...] = ()
@@ -52,7 +52,7 @@ class NetSettings:
     features: int | None = None
     """channels of a DRC's memory, or of the last convolution of the others; numbers that I2A makes of a frame"""
     dtype: Literal["float32", "bfloat16"] = "float32"
-    """of convolutions and matrix products; parameters, cells, heads and loss are float32 always"""
+    """precision of convolutions and matrix products, on a CPU float32 if not given; all else is always float32"""
     net_set: tuple[str, ...] = ()
     """further settings of the network as NAME=VALUE, such as memory=GatedConvRNN or top_down=false"""
 
@@ -179,13 +179,13 @@ class DeviceSettings:
     """Where a run computes. Its result depends on it by rounding only, so it may change from one start to the next."""
 
     devices: int = 0
-    """how many of this machine's devices to use; 0: all of them, and of all machines"""
+    """how many of this machine's devices to use; 0: all, also those of other machines"""
     coordinator: str | None = None
     """HOST:PORT of the first of several processes that train together, or `auto` on Slurm, Kubernetes and the like"""
     processes: int | None = None
-    """how many processes there are; skipped, the cluster is asked"""
+    """how many processes there are; if not given, the cluster is asked"""
     process_id: int | None = None
-    """which of them this one is, from 0; skipped, the cluster is asked"""
+    """which of them this one is, from 0; if not given, the cluster is asked"""
 
     def __post_init__(self) -> None:
         check_ranges(self)

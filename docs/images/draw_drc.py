@@ -44,13 +44,18 @@ def overall() -> Diagram:
         x = cells[n][0].x + 40
         d.arrow((x + 25, rail_y), (x + 25, 400))
     d.label(697, rail_y + 12, "i to every module at every tick")
+    heads(d, joined)
+    return d
+
+
+def heads(d: Diagram, joined: Box) -> None:
+    """Policy and value above what the head sees."""
     head = d.box(1130, 36, 110, 46, "Linear 256\nReLU", "linear")
     d.arrow(joined.top(), head.bottom(), label="6400")
     d.box(940, 24, 100, 32, "logits 5", "output")
     d.box(940, 66, 100, 32, "value 1", "output")
     d.arrow(head.left(0.3), (1040, 44), label="256", lift=-7)
     d.arrow(head.left(0.8), (1040, 80), label="256", lift=7)
-    return d
 
 
 def tick() -> Diagram:

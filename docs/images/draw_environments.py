@@ -8,7 +8,8 @@ import numpy as np
 
 from foresight.envs import env_class, make
 from foresight.envs.env import Env
-from foresight.envs.minipacman.rules import LEVEL_NUMBERS, MiniPacman, roll_level
+from foresight.envs.minipacman.dice import LEVEL_NUMBERS, roll_level
+from foresight.envs.minipacman.rules import MiniPacman
 from foresight.render.draw import draw
 from foresight.render.png import write_png
 

@@ -135,6 +135,12 @@ def atreec() -> Diagram:
     d.text(35, 308, "reward r(s, a): Linear 512→64, ReLU, Linear 64→5", anchor="start")
     d.text(35, 340, "value V(s): Linear 512→1", anchor="start")
     d.text(35, 372, "All nodes share these weights.", anchor="start")
+    backup(d)
+    return d
+
+
+def backup(d: Diagram) -> None:
+    """The rule from the leaves to the root."""
     d.frame(20, 430, 1200, 112, "Backup, from the leaves to the root")
     d.text(35, 470, "Q(s, a) = r(s, a) + γ V'(s after a)", anchor="start")
     d.text(
@@ -144,7 +150,6 @@ def atreec() -> Diagram:
         anchor="start",
     )
     d.text(35, 514, "shapes on the way up: V' 25 → Q 5×5 → V' 5 → Q 5", anchor="start")
-    return d
 
 
 def i2a() -> Diagram:
@@ -189,6 +194,14 @@ def i2a() -> Diagram:
 def i2a_parts() -> Diagram:
     """Frame processing, rollout policy and environment model."""
     d = Diagram("net-i2a-parts", 1260, 450, "The parts of I2A on Sokoban")
+    frame_processing(d)
+    rollout_policy(d)
+    environment_model(d)
+    return d
+
+
+def frame_processing(d: Diagram) -> None:
+    """From a frame to a feature."""
     d.text(20, 62, "Frame processing (two copies)", bold=True, anchor="start")
     parts = [
         ("frame", "data", 70),
@@ -199,6 +212,10 @@ def i2a_parts() -> Diagram:
         ("feature", "data", 70),
     ]
     d.chain(20, 75, parts, ["80×80×3", "10×10×32", "10×10×64", "6400", "512"], height=46)
+
+
+def rollout_policy(d: Diagram) -> None:
+    """From a frame to logits."""
     d.text(20, 152, "Rollout policy", bold=True, anchor="start")
     parts = [
         ("frame", "data", 70),
@@ -209,6 +226,10 @@ def i2a_parts() -> Diagram:
         ("logits", "data", 70),
     ]
     d.chain(20, 165, parts, ["80×80×3", "10×10×16", "1600", "128", "5"], height=46)
+
+
+def environment_model(d: Diagram) -> None:
+    """From a frame and an action to the next frame and the reward."""
     d.text(20, 242, "Environment model", bold=True, anchor="start")
     parts = [
         ("frame", "data", 70),
@@ -242,7 +263,6 @@ def i2a_parts() -> Diagram:
     d.label(1153, 342, "3")
     d.arrow(chain[-1].right(), tops[0].left(), label="10×10×32")
     d.arrow(chain[-1].right(), lows[0].left())
-    return d
 
 
 ALL = (cnn, resnet, vin, atreec, i2a, i2a_parts)

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import t as student
 
 from foresight.errors import ForesightError
+from foresight.evaluation.intervals import margin_of_mean
 from foresight.runs.metrics import Record
 
 PAPER_WINDOW = 5e6  # steps
@@ -95,7 +95,7 @@ def band(curves: Sequence[Curve], label: str) -> Band:
     if count == 1:
         unknown = np.full_like(mean, np.nan)
         return Band(steps, mean, unknown, unknown, 1)
-    margin = student.ppf(0.975, count - 1) * values.std(axis=0, ddof=1) / np.sqrt(count)
+    margin = margin_of_mean(values)
     return Band(steps, mean, mean - margin, mean + margin, count)
 
 

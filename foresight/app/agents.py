@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar
 from tyro.conf import Positional, arg
 
 from foresight.app.activity import working
+from foresight.app.commands import format_commands, summaries
 from foresight.app.parse import parse_options
 from foresight.app.progress import counting_bar
 from foresight.errors import unknown
@@ -179,6 +180,7 @@ def main(arguments: list[str]) -> None:
 
 def usage() -> str:
     """The text of `foresight agents --help`."""
-    lines = [f"  {name:<9} {command.__doc__.splitlines()[0]}" for name, command in COMMANDS.items()]
-    head = ["usage: foresight agents [COMMAND] ...", "", "Trained agents that have a name.", "", "commands:"]
-    return "\n".join([*head, *lines, "", "example: foresight agents show drc33-100m"])
+    end = "example: foresight agents show drc33-100m"
+    return format_commands(
+        "foresight agents [COMMAND] ...", "Trained agents that have a name.", summaries(COMMANDS), end
+    )

@@ -2,6 +2,7 @@
 
 import importlib
 
+from foresight.app.commands import format_commands
 from foresight.errors import unknown
 
 COMMANDS = {
@@ -16,11 +17,10 @@ COMMANDS = {
 def main(arguments: list[str]) -> int | None:
     """Hand over to the bench of one subject."""
     if not arguments or arguments[0] in ("-h", "--help"):
-        print("usage: foresight bench SUBJECT [--json] ...\n")
-        print("Measure speed on this machine.\n\nsubjects:")
-        for name, summary in COMMANDS.items():
-            print(f"  {name:<10} {summary}")
-        print("\nexample: foresight bench envs --json")
+        end = "example: foresight bench envs --json"
+        print(
+            format_commands("foresight bench SUBJECT ...", "Measure speed on this machine.", COMMANDS, end, "subject")
+        )
         return 0
     if arguments[0] not in COMMANDS:
         raise unknown("bench", arguments[0], COMMANDS)

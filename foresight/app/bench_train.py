@@ -46,7 +46,7 @@ class BenchTrain:
     frames: int | None = (
         None  # frames of one timing, or one iteration if that is more; what suits the device by default
     )
-    stages: bool = True  # also time playing, the gradient and the optimiser on their own
+    stages: bool = True  # also timing playing, the gradient and the optimiser on their own
     out: Path | None = None  # JSON file that is written after every timing; what it has is kept
     json: bool = False  # print one JSON document
 

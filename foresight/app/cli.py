@@ -11,6 +11,7 @@ from pathlib import Path
 from foresight import __version__
 from foresight.app.activity import narrated
 from foresight.app.checks import check_words
+from foresight.app.commands import format_commands
 from foresight.app.flags import with_flags
 from foresight.errors import ForesightError, is_out_of_memory, unknown
 from foresight.storage.streams import lasting_streams
@@ -171,18 +172,8 @@ def prepare() -> None:
 
 def usage() -> str:
     """The text of `foresight --help`."""
-    lines = [f"  {name:<10} {summary}" for name, summary in COMMANDS.items()]
-    return "\n".join(
-        [
-            "usage: foresight COMMAND ...",
-            "",
-            "Agents that learn to plan without a model.",
-            "",
-            "commands:",
-            *lines,
-            "",
-            "`foresight COMMAND --help` explains a command and gives an example; with --debug, any command shows the",
-            "traceback of an unexpected error.",
-            "example: foresight levels show builtin/test 0",
-        ]
+    end = (
+        "`foresight COMMAND --help` explains a command and gives an example; with --debug, any command shows the\n"
+        "traceback of an unexpected error.\nexample: foresight levels show builtin/test 0"
     )
+    return format_commands("foresight COMMAND ...", "Agents that learn to plan without a model.", COMMANDS, end)

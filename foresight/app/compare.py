@@ -29,7 +29,7 @@ class Compare:
     runs: Annotated[tuple[str, ...], Positional, arg(metavar="RUN ...", help_behavior_hint="(required)")]
     """run folders, each as RUN or LABEL=RUN"""
     field: str | None = None
-    """which number of metrics.jsonl; solved, or score where nothing is"""
+    """which number of metrics.jsonl; by default solved, or score where that is what counts"""
     at: tuple[float, ...] = ()
     """steps on the way to report, such as 1e6"""
     json: FlagCreatePairsOff[bool] = False
@@ -49,7 +49,8 @@ def main(arguments: list[str]) -> None:
     from foresight.analysis.comparison import compare, format_table
     from foresight.analysis.pooling import curves_by_label, default_field, labels_of
     from foresight.analysis.records import read_runs
-    from foresight.runs.config import RunConfig, from_json
+    from foresight.runs.config import RunConfig
+    from foresight.runs.plain import from_json
 
     runs = read_runs(options.runs)
     field = options.field or default_field(runs)

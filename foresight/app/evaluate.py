@@ -41,14 +41,14 @@ class Evaluate:
     """What to play, and how."""
 
     model: Annotated[str, Positional, arg(metavar="MODEL")]
-    """whose weights"""
+    """the agent"""
     levels: str | None = None
     """the set of levels to play (sokoban); without it those trained on, or builtin/test for a shipped agent
     where those are not here"""
     think: str = "0"
-    """thinking steps before the first action; several settings with commas between, as 0,1,2,4,8,10"""
+    """thinking steps before the first action; several settings with commas between, such as 0,1,2,4,8,10"""
     greedy: Flag = False
-    """take the likeliest action always, which is what is done unless --sample is given"""
+    """always take the likeliest action, as without --sample"""
     sample: Flag = False
     """draw actions from the policy"""
     seed: int = 0
@@ -58,9 +58,9 @@ class Evaluate:
     limit: int | None = None
     """play only the first levels, so many; or so many episodes"""
     best: Flag = False
-    """of a run folder, take the best checkpoint kept and not the last"""
+    """take a run folder's best checkpoint, not its last"""
     batch: int | None = None
-    """levels or games side by side"""
+    """levels or games played side by side; without it, what suits the device"""
     json: Flag = False
     """print one JSON document: a list, with one entry for each seed and thinking setting"""
     out: Path | None = None

@@ -6,6 +6,7 @@ from dataclasses import MISSING
 from pathlib import Path
 from typing import Any
 
+from foresight.app.flags import with_flags
 from foresight.app.options import Option
 
 WIDTH = 100
@@ -49,13 +50,14 @@ def format_row(left: str, right: str) -> list[str]:
 
 
 def explain(option: Option) -> str:
-    """The line of help, with the default where there is one to speak of."""
+    """The line of help, in the words of the command line, with the default where there is one to speak of."""
+    text = with_flags(option.text)
     if option.default is MISSING:
-        return option.text if option.is_positional else f"{option.text} (required)"
+        return text if option.is_positional else f"{text} (required)"
     if option.default is True:
-        return f"turns off what is done otherwise: {option.text}"
+        return f"without {text}"
     shown = format_default(option.default)
-    return f"{option.text} (default: {shown})" if shown else option.text
+    return f"{text} (default: {shown})" if shown else text
 
 
 def format_default(value: Any) -> str:

@@ -43,7 +43,7 @@ class InsightOptions:
     """Whose inside, and which part of the study."""
 
     model: Annotated[str, Positional, arg(metavar="MODEL")]
-    """whose weights"""
+    """the agent"""
     part: Annotated[Literal["ticks", "ahead", "routes", "pacing", "channels", "training"], Positional]
     """what to measure"""
     levels: str | None = None
@@ -51,23 +51,23 @@ class InsightOptions:
     limit: int = 100
     """levels to play; for routes, of each kind before they are turned; for training, a quarter is scored on"""
     skip: int = 0
-    """levels before these to leave out, such as those that a strength was chosen on"""
+    """levels to leave out before these, such as those on which a strength was chosen"""
     think: int = 6
-    """thinking steps, of ticks, pacing and training"""
+    """ticks, pacing, training: thinking steps"""
     strengths: tuple[float, ...] = (1.0, 2.0, 4.0)
-    """by what the probes' vectors are multiplied, of routes"""
+    """routes: what the probes' vectors are multiplied by"""
     mover: Literal["agent", "box", "both"] = "both"
-    """whose ways, of routes"""
+    """routes: whose ways"""
     layers: tuple[int, ...] = ()
-    """layers to change, from 1, of routes; all where none is named"""
+    """routes: layers to change, counted from 1; all by default"""
     together: FlagCreatePairsOff[bool] = False
-    """change these layers at once, not one after the other, of routes"""
+    """routes: change these layers at once, not one after the other"""
     ways: int = 0
-    """levels of each kind to try as in routes at every checkpoint, at the first strength, of training"""
+    """training: levels of each kind to try at every checkpoint, as routes does, at the first strength"""
     turns: int = 8
-    """symmetries of each level, of routes"""
+    """routes: symmetries of each level"""
     draws: int = 1
-    """random vectors for each level, to compare with, of routes"""
+    """routes: random vectors for each level, to compare with"""
     max_steps: int = 120
     """steps after which an episode is cut"""
     batch: int = 64
@@ -75,9 +75,9 @@ class InsightOptions:
     probes: Path | None = None
     """the file of probes that `foresight probe --out` wrote; a shipped agent has its own"""
     figure: Path | None = None
-    """draw the rows into this file (.png, .svg or .pdf), of ticks, routes and training"""
+    """ticks, routes, training: draw the rows into this file (.png, .svg or .pdf)"""
     rows: Path | None = None
-    """draw these rows, printed before, and measure nothing"""
+    """draw the rows in this file, which were printed before, and measure nothing"""
 
     def __post_init__(self) -> None:
         if self.figure is not None and self.part not in DRAWN:

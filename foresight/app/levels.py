@@ -3,6 +3,7 @@
 import inspect
 from typing import Any
 
+from foresight.app.commands import format_commands, summaries
 from foresight.app.levels_filter import Filter
 from foresight.app.levels_generate import Generate
 from foresight.app.levels_make import Dedupe, Fetch, Import, Subset
@@ -47,18 +48,9 @@ def main(arguments: list[str]) -> int | None:
 
 def usage() -> str:
     """The text of `foresight levels --help`."""
-    lines = [f"  {name:<9} {command.__doc__.splitlines()[0]}" for name, command in COMMANDS.items()]
-    return "\n".join(
-        [
-            "usage: foresight levels COMMAND ...",
-            "",
-            "Sokoban levels as data. SET is a packed file, a text source (file, folder, zip or tar),",
-            "or a name such as builtin/test (see `foresight levels list`).",
-            "",
-            "commands:",
-            *lines,
-            "",
-            "`foresight levels COMMAND --help` explains a command.",
-            "example: foresight levels show builtin/test 0",
-        ]
+    about = (
+        "Sokoban levels as data. SET is a packed file, a text source (file, folder, zip or tar),\n"
+        "or a name such as builtin/test (see `foresight levels list`)."
     )
+    end = "`foresight levels COMMAND --help` explains a command.\nexample: foresight levels show builtin/test 0"
+    return format_commands("foresight levels COMMAND ...", about, summaries(COMMANDS), end)

@@ -17,9 +17,9 @@ from foresight.levels.text import count_of
 
 @dataclass(frozen=True)
 class Filter:
-    """Keep the levels that an agent does not solve (or does) in some attempts played by drawing actions.
+    """Keep the levels that an agent does not solve (or solves) in several attempts, its actions drawn at random.
 
-    So the paper made its medium and hard sets. Interrupted, the same command resumes where it stopped.
+    The paper made its medium and hard sets like this. Interrupted, the same command resumes where it stopped.
     """
 
     example: ClassVar[str] = "foresight levels filter builtin/train harder.levels --agent drc33-100m --attempts 10"
@@ -33,7 +33,7 @@ class Filter:
     looks: int = 1  # with --reset-memory: times the network sees each picture
     max_steps: int = 120  # steps of an attempt
     seed: int = 0  # what the draws depend on
-    batch: int | None = None  # levels side by side
+    batch: int | None = None  # levels played side by side; without it, what suits the device
     json: Json = False  # print one JSON document
 
     def run(self) -> None:
@@ -46,7 +46,8 @@ class Filter:
         destination = destination_of(self.destination)
         check_destination(destination, find_set(self.source))
         levels = open_set(self.source)
-        from foresight.runs.level_filter import FilterSettings, filter_levels, finish
+        from foresight.runs.level_filter import FilterSettings, filter_levels
+        from foresight.runs.level_journal import finish
 
         settings = FilterSettings(
             self.agent, self.keep, self.attempts, self.reset_memory, self.looks, self.max_steps, self.seed, self.batch

@@ -44,11 +44,11 @@ class Generate:
     boxes: str = "4"  # boxes in each level, or a range such as 1-2
     size: int = 10  # cells a side, the border included
     seed: int = 0  # what the levels depend on
-    workers: int | None = None  # threads side by side; one a core without it
+    workers: int | None = None  # threads; without it, one for each core
     solutions: Annotated[str | None, arg(metavar="FILE")] = None  # a text to write, with solutions (LURD)
-    difficulty: Literal["unfiltered", "medium", "hard"] = "unfiltered"  # medium, hard: not solved by agents
+    difficulty: Literal["unfiltered", "medium", "hard"] = "unfiltered"  # medium, hard: levels that agents do not solve
     medium_agent: str | None = None  # who must not solve them, its memory reset at every step (default: drc33-100m)
-    medium_looks: int | None = None  # times it sees each picture (default: 3 for drc33-100m by default, otherwise 1)
+    medium_looks: int | None = None  # times it sees each picture (default: 3, or 1 with --medium-agent)
     hard_agent: str | None = None  # who must not solve hard ones, besides (default: drc33-100m)
     json: Json = False  # print one JSON document
 
@@ -87,7 +87,7 @@ class Generate:
 
     def sample(self, boxes: tuple[int, int], destination: Path) -> None:
         """Generate levels that agents do not solve, write and report."""
-        from foresight.runs.level_filter import finish
+        from foresight.runs.level_journal import finish
         from foresight.runs.level_rejection import Progress, Recipe, sample_levels
 
         if boxes[0] != boxes[1]:

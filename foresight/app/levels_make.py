@@ -126,7 +126,7 @@ class Import:
 
 @dataclass(frozen=True)
 class Subset:
-    """Take a part of a set: the first levels, or with a seed that many drawn without replacement."""
+    """Take a part of a set: the first levels or, with a seed, as many drawn without replacement."""
 
     example: ClassVar[str] = "foresight levels subset builtin/train small.levels --count 1000 --seed 1"
 
@@ -154,7 +154,7 @@ class Dedupe:
 
     source: Set  # a packed file, a text source or a name
     destination: Destination  # the packed file to write
-    symmetries: FlagCreatePairsOff[bool] = False  # take levels as equal that turning and mirroring make equal
+    symmetries: FlagCreatePairsOff[bool] = False  # levels are equal if turning or mirroring makes them so
     json: Json = False  # print one JSON document
 
     def run(self) -> None:

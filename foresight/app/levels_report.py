@@ -194,7 +194,7 @@ class Overlap:
 
     first: Annotated[str, Positional, arg(metavar="A")]  # a packed file, a text source or a name
     second: Annotated[str, Positional, arg(metavar="B")]  # another
-    symmetries: FlagCreatePairsOff[bool] = False  # take levels as equal that turning and mirroring make equal
+    symmetries: FlagCreatePairsOff[bool] = False  # levels are equal if turning or mirroring makes them so
     json: Json = False  # print one JSON document
 
     def run(self) -> None:

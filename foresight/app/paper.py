@@ -30,7 +30,7 @@ writes the results page from what is recorded.
 
 Runs are kept in FOLDER/runs and shared by all tables and figures; those recorded in --records count too. With --minutes
 it stops cleanly, as with Ctrl-C, and the same command resumes. With --parcel another machine resumes: all that it needs
-is in that small folder, which is read at the start and written anew at the end. Then nothing is drawn.
+is in that small folder, which is read at the start and written anew at the end; nothing is drawn.
 
 examples:
   foresight paper list
@@ -56,16 +56,16 @@ class PaperOptions:
     what: Annotated[tuple[str, ...], Positional, arg(metavar="ID ...", help_behavior_hint="(required)")]
     """tables and figures such as T2 or F-config, or list, all or page"""
     steps: float | None = None
-    """environment steps of each run, where not those of the list"""
+    """environment steps of each run; by default those of `foresight paper list`"""
     seeds: int | None = None
-    """independent runs of each agent, where not those of the list"""
+    """independent runs of each agent; by default those of `foresight paper list`"""
     agents: tuple[str, ...] = ()
     """train and test these agents alone, named as in the drawing, such as CNN "DRC(3,3)"; the others another time"""
     rates: tuple[float, ...] = ()
     """train every agent at each of these learning rates and do nothing else; the best on held-out levels is written to
     FOLDER/paper-rates.json, by which tables and figures are made from then on"""
     minutes: float | None = None
-    """stop after so long; the same command resumes"""
+    """stop after so many minutes; the same command resumes"""
     out: Path | None = None
     """where runs and drawings go: paper, or paper-quick with --quick; of `page`, where it is written: docs"""
     records: Path = Path("docs/results")
@@ -73,9 +73,9 @@ class PaperOptions:
     parcel: Path | None = None
     """what moves between machines: records of finished runs, and those on their way in files of at most 15 MiB"""
     parcel_mib: float = 60.0
-    """size of the parcel at most; a run that does not fit as it is leaves its games out, then rounds its optimiser"""
+    """size of the parcel at most, in MiB; a run that does not fit leaves its games out, then rounds its optimiser"""
     format: Literal["markdown", "latex"] = "markdown"
-    """of tables"""
+    """how tables are written"""
     quick: Flag = False
     """everything at toy size, on levels that come with the package: minutes on a CPU"""
     draw_only: Flag = False

@@ -27,7 +27,7 @@ class RecordOptions:
     runs: Annotated[tuple[str, ...], Positional, arg(metavar="RUN ...", help_behavior_hint="(required)")]
     """run folders, each as RUN or NAME=RUN"""
     study: str = ""
-    """the name of the study, and of its file"""
+    """the name of the study, and of its file (required)"""
     folder: Path = Path("docs/results")
     """where to write it"""
 

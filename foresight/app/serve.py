@@ -39,7 +39,7 @@ class Serve:
     port: int = 8642
     """the port; 0 for any that is free"""
     name: tuple[str, ...] = ()
-    """names that the machine is called by in the address of the page, beside localhost and its numbers"""
+    """further names of this machine in the address of the page, beside localhost and its IP addresses"""
     export: Path | None = None
     """serve nothing: write a page of recorded episodes into this folder, which opens without a server"""
 

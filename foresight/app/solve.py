@@ -17,9 +17,8 @@ from foresight.app.progress import counting_bar
 from foresight.errors import ForesightError
 from foresight.levels import open_set
 from foresight.levels.text import count_of
-from foresight.runs.solutions import Row, SolutionFile, about
-from foresight.search.result import Solution
-from foresight.search.solve import MOST_WEIGHT, SolveSettings, solve_cells
+from foresight.runs.solutions import SolutionFile, about, solve_chosen
+from foresight.search.solve import MOST_WEIGHT, SolveSettings
 from foresight.storage.files import check_writable
 
 if TYPE_CHECKING:
@@ -66,13 +65,13 @@ class Solve:
     levels: Annotated[str, Positional, arg(metavar="LEVELS")]
     """the set"""
     method: Literal["bfs", "lts", "policy"] | None = None
-    """how; lts where an agent is given, otherwise bfs"""
+    """how to search; by default lts where an agent is given, otherwise bfs"""
     agent: str | None = None
     """whose network: a run folder, a checkpoint, a .safetensors file or the name of a shipped agent"""
     budget: int | None = None
-    """expansions a level (policy: actions); 5,000,000 for bfs, 100,000 for lts"""
+    """expansions per level (policy: actions); by default 5,000,000 for bfs, 100,000 for lts"""
     time_limit: float | None = None
-    """seconds a level, from when its search starts; levels searched side by side share the machine"""
+    """seconds per level, from when its search starts; levels searched side by side share the machine"""
     total_time: float | None = None
     """seconds for all levels together; those not done by then end by time"""
     level: int | None = None
@@ -96,7 +95,7 @@ class Solve:
     no_cuts: Flag = False
     """lts: look again at states seen before"""
     dead_squares: Literal["on", "off"] | None = None
-    """never push a box where it is lost; on for bfs, off for lts"""
+    """never push a box where it is lost; by default on for bfs, off for lts"""
     sample: Flag = False
     """policy: draw actions, attempt after attempt until the budget is used up"""
     max_steps: int = 120
@@ -104,11 +103,11 @@ class Solve:
     seed: int = 0
     """policy: what the draws depend on"""
     batch: int | None = None
-    """boards the network sees at once"""
+    """boards the network sees at once; without it, what suits the device"""
     width: int | None = None
     """lts, trees on the host: boards of one level among them; more than 1 asks ahead, without changing the order"""
     trees: Literal["host", "device"] | None = None
-    """lts: where trees are kept; on the device if that is no CPU"""
+    """lts: where trees are kept; by default on the device, unless that is a CPU"""
     json: Flag = False
     """print one JSON document: a list with one entry a level"""
     out: Path | None = None
@@ -179,7 +178,8 @@ def main(arguments: list[str]) -> None:
     kept = SolutionFile(options.out, about(levels, options.settings, agent), levels) if options.out else nullcontext()
     with kept as file:
         begun = time.perf_counter()
-        rows = solve_chosen(levels, numbers.tolist(), options.settings, agent, file)
+        with counting_bar(f"levels, {options.settings.method}", len(numbers)) as show:
+            rows = solve_chosen(levels, numbers.tolist(), options.settings, agent, file, show)
         seconds = time.perf_counter() - begun
         if options.json:
             print(json.dumps(rows, indent=1), flush=True)
@@ -196,27 +196,6 @@ def agent_for(options: Solve, levels: "LevelSet") -> "Agent | None":
     from foresight.runs.agents import load_agent_for
 
     return load_agent_for(options.agent, levels)
-
-
-def solve_chosen(
-    levels: "LevelSet", numbers: list[int], settings: SolveSettings, agent: "Agent | None", file: SolutionFile | None
-) -> list[Row]:
-    """The rows of levels by their numbers: those in the file already, and the others solved, with a bar."""
-    rows = {number: file.rows[number] for number in numbers if number in file.done} if file else {}
-    left = [number for number in numbers if number not in rows]
-    begun, earlier = time.perf_counter(), file.seconds if file else 0.0
-    with counting_bar(f"levels, {settings.method}", len(numbers)) as show:
-        show(len(rows))
-
-        def note(solution: Solution) -> None:
-            number, ended = left[solution.level], round(earlier + time.perf_counter() - begun, 3)
-            rows[number] = solution.as_json() | {"level": number, "ended": ended}
-            if file:
-                file.add(rows[number])
-            show(len(rows))
-
-        solve_cells(levels.cells(np.array(left, int)), settings, agent, note)
-    return [rows[number] for number in numbers]
 
 
 HEADING = f"{'level':>6} {'outcome':<9} {'moves':>5} {'pushes':>6} {'expanded':>9} {'calls':>8} {'s':>8}  solution"

@@ -1,30 +1,19 @@
 """`foresight train`: from a domain, a network and levels to an agent, in a run folder that is never lost."""
 
-import os
-from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
-from datetime import datetime
-from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from tyro.conf import FlagCreatePairsOff, Positional, arg
 
-from foresight.app.accelerator import make_cores_devices
-from foresight.app.flags import with_flags
 from foresight.app.parse import parse_options
-from foresight.app.progress import TrainingProgress
-from foresight.errors import ForesightError, MissingExtra
-from foresight.plugins import short_name
-from foresight.runs.config import DeviceSettings, RunConfig, from_json
+from foresight.app.train_run import run
+from foresight.errors import ForesightError
+from foresight.runs.config import DeviceSettings, RunConfig
 from foresight.runs.lock import check_free
+from foresight.runs.plain import from_json
 from foresight.runs.presets import preset
 from foresight.runs.tracking import TrackSettings, read_tracking
-
-if TYPE_CHECKING:
-    from foresight.runs.loop import Outcome
-
-MUCH_MORE = 1.1  # times the steps asked for: then it is said how many will be taken
 
 EXAMPLES = """Train an agent; progress is shown, and everything is kept in a run folder.
 
@@ -87,7 +76,7 @@ class RunOptions:
 
 @dataclass(frozen=True)
 class Settings(RunConfig):
-    """What defines a run, as the command line takes it: the domain comes first, without a flag."""
+    """What defines a run; the domain comes first, without a flag."""
 
     domain: Annotated[str, Positional, arg(metavar="DOMAIN")] = "sokoban"
     """sokoban, boxworld, minipacman, gridworld, atari, or an environment of your own as package.module:Name"""
@@ -101,6 +90,10 @@ class Train:
     run: RunOptions = field(default_factory=RunOptions)
     tracking: TrackSettings = field(default_factory=TrackSettings)
     devices: DeviceSettings = field(default_factory=DeviceSettings)
+
+    def __post_init__(self) -> None:
+        if self.devices.coordinator and not self.run.out:
+            raise ForesightError("--coordinator needs --out: all processes must name the same run folder")
 
 
 def main(arguments: list[str]) -> int:
@@ -191,102 +184,3 @@ def is_dtype_free(arguments: list[str]) -> bool:
     stored, out = said(arguments, "--config") or said(arguments, "--resume-from"), said(arguments, "--out")
     has_begun = out and not said(arguments, "--preset") and (Path(out) / "config.json").exists()
     return not (said(arguments, "--dtype") or stored or has_begun)
-
-
-def run(
-    settings: RunConfig,
-    options: RunOptions,
-    tracking: TrackSettings,
-    devices: DeviceSettings,
-    is_dtype_free: bool = False,
-) -> int:
-    """Train in the run folder with progress shown, and say how it ended."""
-    if devices.coordinator and not options.out:
-        raise ForesightError("--coordinator needs --out: all processes must name the same run folder")
-    loggers = chosen_sinks(options)  # before jax is imported: what is missing is said at once
-    if devices.coordinator is None and not settings.is_on_host:
-        sizes = [(phase.settings.num_envs, phase.settings.minibatch) for phase in settings.plan]
-        make_cores_devices(os.environ, sizes, devices.devices)
-    from foresight.runs.agents import for_this_device, start_from
-    from foresight.runs.devices import join_processes
-    from foresight.runs.loop import say_on_stderr
-    from foresight.runs.multihost import is_writer
-    from foresight.runs.peers import peers
-    from foresight.runs.writer import SaveOptions
-
-    train, best = trainer_of(settings)
-    if not settings.is_on_host:  # there several processes are rejected
-        join_processes(devices)  # before anything is computed
-    if is_dtype_free:
-        settings = for_this_device(settings)
-    folder = options.out or default_folder(settings)
-    has_begun = (folder / "checkpoints").is_dir()
-    if options.resume_from and not has_begun and is_writer():
-        from foresight.runs.portable import import_run
-
-        import_run(options.resume_from, folder)
-    remarks = []  # said when the run is opened: a run that is rejected says nothing else
-    if options.from_weights and has_begun:
-        remarks.append(f"{folder} has begun: it resumes from its own checkpoint, not from {options.from_weights}")
-    weights = start_from(options.from_weights, settings) if options.from_weights and not has_begun else None
-    total_steps = settings.whole_steps
-    if total_steps > MUCH_MORE * settings.steps:
-        remarks.append(
-            f"--steps {settings.steps:,.0f} comes to {total_steps:,}: a run takes whole calls (--iterations-per-call)"
-        )
-    remarks += [
-        f"--checkpoint-at {steps:,.0f} is beyond the run's {total_steps:,} steps: it is kept if the run is extended"
-        for steps in tracking.checkpoint_at
-        if steps > total_steps
-    ]
-    quiet = options.quiet or not is_writer()
-    with (
-        peers.leaving_with(2),
-        TrainingProgress(settings.net.label, total_steps, settings.seeds, quiet).shown() as progress,
-    ):
-        outcome = train(
-            settings,
-            folder,
-            options=SaveOptions(seconds=options.save_every, keep=options.keep, best=best),
-            on_call=lambda state, records: progress.show(records[-1]),
-            loggers=loggers,
-            say=lambda text: say_on_stderr(with_flags(text)),
-            start_from=weights or (lambda state: state),
-            devices=devices,
-            tracking=tracking,
-            remarks=remarks,
-        )
-    if is_writer():
-        say_on_stderr(outcome.message)
-    peers.status = outcome.exit_code
-    return outcome.exit_code
-
-
-def trainer_of(settings: RunConfig) -> tuple[Callable[..., "Outcome"], str]:
-    """What trains such a run, and the field of its records by which the best checkpoint is known."""
-    if settings.is_on_host:
-        from foresight.runs.actors import run_host_training
-
-        return run_host_training, "score"
-    from foresight.runs.train import run_training
-
-    return run_training, "score" if settings.is_scored else "solved"
-
-
-def default_folder(settings: RunConfig) -> Path:
-    """A run folder that says what it holds and when it was begun."""
-    return Path("runs") / f"{short_name(settings.domain)}-{short_name(settings.net.net)}-{datetime.now():%Y%m%d-%H%M%S}"
-
-
-def chosen_sinks(options: RunOptions) -> list[Any]:
-    """Where records go beside metrics.jsonl."""
-    wanted = {"tensorboard": ("tensorboardX", "TensorBoard"), "wandb": ("wandb", "WeightsAndBiases")}
-    chosen = {extra: names for extra, names in wanted.items() if getattr(options, extra)}
-    for extra, (package, _) in chosen.items():
-        if find_spec(package) is None:
-            raise MissingExtra(f"--{extra}", extra)
-    if not chosen:
-        return []
-    from foresight.runs import loggers as loggers
-
-    return [getattr(loggers, name) for _, name in chosen.values()]

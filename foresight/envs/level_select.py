@@ -7,9 +7,9 @@ import numpy as np
 from foresight.envs.env import Env
 from foresight.envs.sokoban.rules import Sokoban
 from foresight.errors import ForesightError
-from foresight.levels.cells import WALL, LevelError, has_player
+from foresight.levels.cells import WALL, has_player
 from foresight.levels.operations import pad_cells
-from foresight.levels.text import parse
+from foresight.levels.text import parse_one
 from foresight.types import State
 
 
@@ -37,13 +37,7 @@ def state_of_level(env: Env, level: int | str | np.ndarray) -> State:
 def state_of_text(env: Env, text: str) -> State:
     """The first state of a Sokoban level drawn in the text format."""
     check_takes_boards(env)
-    boards = list(parse(text.encode(), "level"))
-    for board in boards:
-        if isinstance(board, LevelError):
-            raise board
-    if len(boards) != 1:
-        raise ForesightError(f"the text holds {len(boards)} levels, expected one")
-    return state_of_cells(env, boards[0].cells)
+    return state_of_cells(env, parse_one(text))
 
 
 def state_of_cells(env: Env, board: np.ndarray) -> State:

@@ -3,8 +3,8 @@
 from dataclasses import asdict, dataclass
 
 import numpy as np
-from scipy.stats import t as student
 
+from foresight.evaluation.intervals import margin_of_mean
 from foresight.evaluation.solve import Record
 
 
@@ -43,8 +43,7 @@ def summarise_scores(record: Record, think: int, seconds: float) -> ScoreSummary
 
 def interval_of_mean(values: np.ndarray) -> tuple[float, float] | None:
     """Student's 95 % interval of the mean of values [N]; None where N is 1."""
-    count = len(values)
-    if count == 1:
+    if len(values) == 1:
         return None
-    margin = student.ppf(0.975, count - 1) * values.std(ddof=1) / np.sqrt(count)
+    margin = margin_of_mean(values)
     return float(values.mean() - margin), float(values.mean() + margin)

@@ -3,8 +3,8 @@
 from dataclasses import asdict, dataclass
 
 import numpy as np
-from scipy.stats import binomtest
 
+from foresight.evaluation.intervals import percent_interval
 from foresight.evaluation.solve import Record
 
 
@@ -41,9 +41,3 @@ def summarise(record: Record, think: int, seconds: float) -> Summary:
         score_mean=float(np.mean(record.score)),
         seconds=round(seconds, 3),
     )
-
-
-def percent_interval(hits: int, count: int) -> tuple[float, float]:
-    """Wilson's 95 % interval of a share, in percent."""
-    interval = binomtest(hits, count).proportion_ci(method="wilson")
-    return 100 * float(interval.low), 100 * float(interval.high)

@@ -57,17 +57,17 @@ class LearnSettings:
     loss: str = "actor-critic"
     """what is minimised: actor-critic, imitation (of an expert), or a function of your own as package.module:name"""
     optimiser: str = "adam"
-    """what makes steps of gradients: adam, or a function of your own as package.module:name"""
+    """what turns gradients into steps: adam, or a function of your own as package.module:name"""
     schedule: str = "polynomial"
     """how the learning rate goes: polynomial, or a function of your own as package.module:name"""
     learning_rate: float = 6e-4
-    """at the start"""
+    """the learning rate at the start"""
     anneal_steps: float | None = None
-    """environment steps in which the learning rate falls to `final_learning_rate`; None: those of the run, or never"""
+    """environment steps over which the learning rate falls to `final_learning_rate`; None: the whole run"""
     anneal_hold: float = 0.5
     """the share of those steps during which the learning rate stays where it starts"""
     anneal_power: float = 1.0
-    """of the polynomial schedule; 1 is linear"""
+    """power of the polynomial schedule; 1 is linear"""
     final_learning_rate: float = 0.0
     """the learning rate at the end of the schedule"""
     beta1: float = 0.9

@@ -81,6 +81,17 @@ def parse(data: bytes, file: str) -> Iterator[Board | LevelError]:
             return
 
 
+def parse_one(text: str) -> np.ndarray:
+    """The board [H, W] of a text with one level."""
+    boards = list(parse(text.encode(), "level"))
+    for board in boards:
+        if isinstance(board, LevelError):
+            raise board
+    if len(boards) != 1:
+        raise LevelError(f"the text holds {len(boards)} levels, expected one")
+    return boards[0].cells
+
+
 def boards_of(data: bytes) -> Iterator[list[Row] | int]:
     """The rows of each board, at most MOST_ROWS; in between, now and then, the number of the line reached."""
     rows: list[Row] = []

@@ -6,7 +6,6 @@ network what the move earns, a value what a state is worth. The backed-up Q of t
 
 import math
 from collections.abc import Callable
-from typing import ClassVar
 
 import equinox as eqx
 import jax
@@ -15,10 +14,10 @@ from jax import Array
 
 from foresight.errors import ForesightError
 from foresight.limits import MOST_LEAVES
-from foresight.nets.encoders import Encoder, Plan, default_encoder
+from foresight.nets.encoders import Encoder, EncoderNet, Plan, default_encoder
 from foresight.nets.layers import Linear, at_least_one, compute_dtype, from_0_to_1, lecun_normal
 from foresight.nets.net import FeedForward
-from foresight.types import Picture, Tiles
+from foresight.types import Picture
 
 Aggregate = Callable[[Array], Array]  # Q of a state's actions [..., A] to the state's value [...]
 
@@ -84,10 +83,8 @@ class Tree(eqx.Module):
         return self.rewards(state) + gamma * ahead
 
 
-class ATreeC(FeedForward):
+class ATreeC(EncoderNet, FeedForward):
     """An encoder, a tree for the logits, and a linear critic for the value."""
-
-    takes_tiles: ClassVar[bool] = True
 
     encoder: Encoder
     embed: Linear
@@ -134,11 +131,6 @@ class ATreeC(FeedForward):
         self.gamma = gamma
         self.td_lambda = td_lambda
         self.dtype = dtype
-
-    def prepared(self, tiles: Tiles | None) -> "ATreeC":
-        """The same network with what its encoder makes of the weights alone."""
-        encoder = self.encoder.prepared(tiles, compute_dtype(self.dtype))
-        return eqx.tree_at(lambda net: net.encoder, self, encoder)
 
     def encode(self, picture: Picture) -> Array:
         """The root's state [E], of length one."""

@@ -1,15 +1,12 @@
 """The paper's plain convolutional networks: a deeper encoder and a head, no memory."""
 
-from typing import ClassVar
-
 import equinox as eqx
 from jax import Array, random
 
-from foresight.nets.encoders import Encoder, Plan, default_encoder
-from foresight.nets.heads import Head
+from foresight.nets.encoders import Encoder, EncoderNet, Plan, default_encoder
+from foresight.nets.heads import Head, HeadNet
 from foresight.nets.layers import at_least_one, compute_dtype
-from foresight.nets.net import FeedForward
-from foresight.types import Picture, Tiles
+from foresight.types import Picture
 
 DEEPER = 6  # layers that a CNN has by default beyond those of the default encoder
 
@@ -20,10 +17,8 @@ def default_plan(picture_shape: tuple[int, int, int]) -> Plan:
     return Plan(first.channels + (64,) * DEEPER, first.kernels + (3,) * DEEPER, first.strides + (1,) * DEEPER)
 
 
-class CNN(FeedForward):
+class CNN(EncoderNet, HeadNet):
     """Convolutions, each followed by ReLU, then the head."""
-
-    takes_tiles: ClassVar[bool] = True
 
     encoder: Encoder
     head: Head
@@ -50,20 +45,6 @@ class CNN(FeedForward):
         self.head = Head(height * width * channels, actions, hidden=hidden, key=head_key)
         self.dtype = dtype
 
-    def prepared(self, tiles: Tiles | None) -> "CNN":
-        """The same network with what its encoder makes of the weights alone."""
-        encoder = self.encoder.prepared(tiles, compute_dtype(self.dtype))
-        return eqx.tree_at(lambda net: net.encoder, self, encoder)
-
     def encode(self, picture: Picture) -> Array:
         """[H, W, F]."""
         return self.encoder.look(picture, compute_dtype(self.dtype))
-
-    def heads(self, features: Array, core_output: tuple[()]) -> tuple[Array, Array]:
-        """Policy and value from the flattened features."""
-        del core_output
-        return self.head(features)
-
-    def head_weights(self) -> list[Array]:
-        """Those of the logits and the value."""
-        return self.head.output_weights()

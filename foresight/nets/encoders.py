@@ -1,6 +1,6 @@
 """From a picture to the encoded observation i_t: stacks of convolutions, given as data."""
 
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
@@ -10,8 +10,9 @@ from jax import Array
 
 from foresight.errors import ForesightError
 from foresight.nets import mosaics
-from foresight.nets.layers import Conv, columns_of_blocks, sum_of_shifted, with_bias
+from foresight.nets.layers import Conv, columns_of_blocks, compute_dtype, sum_of_shifted, with_bias
 from foresight.nets.mosaics import Span
+from foresight.nets.net import Net
 from foresight.types import Mosaic, Picture, Tiles, painted
 
 WIDEST = 20  # positions along a side: pictures with more are shrunk by the default encoder
@@ -141,3 +142,19 @@ class Encoder(eqx.Module):
             height, width = -(-height // layer.stride), -(-width // layer.stride)
             channels = layer.weight.shape[-1]
         return height, width, channels
+
+
+class EncoderNet(Net):
+    """A network that looks at pictures through one encoder, in its `dtype`; where it has none, as they are."""
+
+    takes_tiles: ClassVar[bool] = True
+
+    encoder: eqx.AbstractVar[Encoder | None]
+    dtype: eqx.AbstractVar[str]
+
+    def prepared(self, tiles: Tiles | None) -> Net:
+        """The same network with what its encoder makes of the weights alone."""
+        if self.encoder is None:
+            return self
+        encoder = self.encoder.prepared(tiles, compute_dtype(self.dtype))
+        return eqx.tree_at(lambda net: net.encoder, self, encoder)

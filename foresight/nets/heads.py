@@ -6,6 +6,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from foresight.nets.layers import Linear
+from foresight.nets.net import FeedForward
 
 
 class Head(eqx.Module):
@@ -29,3 +30,18 @@ class Head(eqx.Module):
     def output_weights(self) -> list[Array]:
         """The weights of the two last layers."""
         return [self.logits.weight, self.value.weight]
+
+
+class HeadNet(FeedForward):
+    """A network without memory that ends in one head."""
+
+    head: eqx.AbstractVar[Head]
+
+    def heads(self, features: Array, core_output: tuple[()]) -> tuple[Array, Array]:
+        """Logits and value from the flattened features."""
+        del core_output
+        return self.head(features)
+
+    def head_weights(self) -> list[Array]:
+        """Those of the logits and the value."""
+        return self.head.output_weights()

@@ -1,19 +1,18 @@
 """LSTM(D, N): the paper's recurrent rival without space, a stack of flat LSTM modules passed N times a time-step."""
 
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jax import Array
 
-from foresight.nets.encoders import Encoder, Plan, default_encoder
+from foresight.nets.encoders import Encoder, EncoderNet, Plan, default_encoder
 from foresight.nets.heads import Head
 from foresight.nets.layers import Linear, at_least_one, compute_dtype, lecun_normal
 from foresight.nets.lstm_core import State, Wiring, tick, told_by, unroll_core
 from foresight.nets.lstm_waves import unroll_waves
-from foresight.nets.net import Net
-from foresight.types import Memory, Picture, Tiles
+from foresight.types import Memory, Picture
 
 
 class Seen(NamedTuple):
@@ -48,14 +47,12 @@ class Module(eqx.Module):
         return (encoded @ self.on_input.astype(encoded.dtype)).astype(jnp.float32) + self.bias
 
 
-class LSTM(Net):
+class LSTM(EncoderNet):
     """Two wirings, each the one that the parameter table counts.
 
     Compressed: a linear layer first shortens the flattened observation, and a module sees its own output and that of
     the module below. Uncompressed: the observation enters whole, and every module sees all outputs.
     """
-
-    takes_tiles: ClassVar[bool] = True
 
     encoder: Encoder
     compress: Linear | None
@@ -100,11 +97,6 @@ class LSTM(Net):
     def initial_memory(self) -> Memory:
         """s_0, learned: the state of every module."""
         return tuple(State(module.initial_cell, module.initial_output) for module in self.modules)
-
-    def prepared(self, tiles: Tiles | None) -> "LSTM":
-        """The same network with what its encoder makes of the weights alone."""
-        encoder = self.encoder.prepared(tiles, compute_dtype(self.dtype))
-        return eqx.tree_at(lambda net: net.encoder, self, encoder)
 
     def encode(self, picture: Picture) -> Seen:
         """i_t, flat, and what it adds to every module's pre-activations."""

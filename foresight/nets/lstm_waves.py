@@ -14,7 +14,7 @@ import numpy as np
 from jax import Array, lax
 
 from foresight.nets.drc.stack import stacked
-from foresight.nets.lstm_core import State, Weights, Wiring, next_state
+from foresight.nets.lstm_core import State, Weights, Wiring, echo, next_state
 from foresight.types import Memory
 
 
@@ -50,9 +50,8 @@ def unroll_waves(
     when = When(jnp.asarray((place >= 0) & (place < ticks)), in_waves(jnp.tile(first_tick, depth)))
     before, fresh = stacked(list(memory)), stacked(list(initial))
     last, outputs, tape = record(wiring, *lax.stop_gradient((stack, before, fresh, inputs)), when)
-    last, outputs = replay(
-        wiring, lax.stop_gradient(stack), (last, outputs), tape, echo(stack, tape.seen), inputs, before, fresh, when
-    )
+    echoed = jax.vmap(echo, in_axes=(0, 1), out_axes=1)(stack, tape.seen)  # [W, D, 4 U]
+    last, outputs = replay(wiring, lax.stop_gradient(stack), (last, outputs), tape, echoed, inputs, before, fresh, when)
     told = out_of_waves(outputs)[wiring.ticks - 1 :: wiring.ticks]
     return tuple(jax.tree.map(lambda leaf, d=d: leaf[d], last) for d in range(depth)), told.reshape(len(told), -1)
 
@@ -101,19 +100,6 @@ def record(
 
     last, (outputs, tape) = lax.scan(wave, memory, (inputs, when))
     return last, outputs, tape
-
-
-@jax.custom_jvp
-def echo(stack: Array, seen: Array) -> Array:
-    """Zeros [W, D, 4 U] that depend on the weights as the pre-activations do when what was seen is given."""
-    return jnp.zeros((*seen.shape[:-1], stack.shape[-1]), seen.dtype)
-
-
-@echo.defjvp
-def echo_jvp(primals: tuple, tangents: tuple) -> tuple[Array, Array]:
-    """The product is linear in the weights."""
-    _, seen = primals
-    return echo(*primals), jnp.einsum("wdl,dlk->wdk", seen, tangents[0].astype(seen.dtype))
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(0,))

@@ -8,9 +8,8 @@ from jax import Array
 
 from foresight.errors import ForesightError
 from foresight.nets.encoders import centre, default_encoder, scaled
-from foresight.nets.heads import Head
+from foresight.nets.heads import Head, HeadNet
 from foresight.nets.layers import Conv, at_least_one, compute_dtype
-from foresight.nets.net import FeedForward
 
 
 class SectionPlan(NamedTuple):
@@ -81,7 +80,7 @@ class Section(eqx.Module):
         return x
 
 
-class ResNet(FeedForward):
+class ResNet(HeadNet):
     """Sections with ReLU between them, then the head."""
 
     sections: tuple[Section, ...]
@@ -121,12 +120,3 @@ class ResNet(FeedForward):
         for section in self.sections:
             x = jax.nn.relu(section(x))
         return x
-
-    def heads(self, features: Array, core_output: tuple[()]) -> tuple[Array, Array]:
-        """Policy and value from the flattened features."""
-        del core_output
-        return self.head(features)
-
-    def head_weights(self) -> list[Array]:
-        """Those of the logits and the value."""
-        return self.head.output_weights()

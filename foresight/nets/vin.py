@@ -5,19 +5,16 @@ of two rules. "Although these equations denote a single convolutional operation 
 in each case with a relu activation in between": that pair is `TwoConvs`.
 """
 
-from typing import ClassVar
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jax import Array
 
 from foresight.errors import ForesightError
-from foresight.nets.encoders import Encoder, Plan, centre, default_encoder
-from foresight.nets.heads import Head
+from foresight.nets.encoders import Encoder, EncoderNet, Plan, centre, default_encoder
+from foresight.nets.heads import Head, HeadNet
 from foresight.nets.layers import Conv, at_least_one, compute_dtype, convolve, from_0_to_1, with_bias
-from foresight.nets.net import FeedForward
-from foresight.types import Picture, Tiles, painted
+from foresight.types import Picture, painted
 
 
 def convolve_by_sums(x: Array, kernel: Array) -> Array:
@@ -126,15 +123,13 @@ class SoftAttention(eqx.Module):
         return jax.nn.sigmoid(self.score(image)[:, :, 0].astype(jnp.float32))
 
 
-class VIN(FeedForward):
+class VIN(EncoderNet, HeadNet):
     """Value iteration on a learned reward map, read off where the attention looks.
 
     I is what an encoder gives, and the attention is learned. Where the picture is the board itself (`encoded` is
     false), I is the picture and the attention is the player's position. The paper swept the sizes and does not state
     them; with the default ones VIN has its parameter count.
     """
-
-    takes_tiles: ClassVar[bool] = True
 
     encoder: Encoder | None
     reward: TwoConvs
@@ -194,13 +189,6 @@ class VIN(FeedForward):
         self.depth = depth
         self.dtype = dtype
 
-    def prepared(self, tiles: Tiles | None) -> "VIN":
-        """The same network with what its encoder, if it has one, makes of the weights alone."""
-        if self.encoder is None:
-            return self
-        encoder = self.encoder.prepared(tiles, compute_dtype(self.dtype))
-        return eqx.tree_at(lambda net: net.encoder, self, encoder)
-
     def encode(self, picture: Picture) -> Array:
         """Q after value iteration, summed over the cells by the attention: [abstract actions]."""
         dtype = compute_dtype(self.dtype)
@@ -218,12 +206,3 @@ class VIN(FeedForward):
         value = jnp.zeros((*image.shape[:2], 1), image.dtype)
         value, _ = jax.lax.scan(next_iteration, value, length=self.depth - 1)
         return self.rule(prepared, value)
-
-    def heads(self, features: Array, core_output: tuple[()]) -> tuple[Array, Array]:
-        """Logits and value from the attended Q."""
-        del core_output
-        return self.head(features)
-
-    def head_weights(self) -> list[Array]:
-        """Those of the two last layers."""
-        return self.head.output_weights()

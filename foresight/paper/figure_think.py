@@ -1,5 +1,7 @@
 """Figure 7: forced no-op steps before the first action, on levels of medium difficulty."""
 
+from dataclasses import replace
+
 from foresight.paper.agents import on_sokoban
 from foresight.paper.measures import cell, last_mean, size_of
 from foresight.paper.numbers import TEXT, Known
@@ -15,7 +17,7 @@ def paired(result: Result) -> Result:
     """A run without what it played on other levels of the set than those on which it was given time to think."""
     sizes = {size_of(each) for each in result.entries if each.get("set") == MEDIUM and each.get("think")}
     kept = [each for each in result.entries if each.get("set") != MEDIUM or not sizes or size_of(each) in sizes]
-    return result._replace(entries=tuple(kept))
+    return replace(result, entries=tuple(kept))
 
 
 def measure(study: Study, results: Results) -> list[Cell]:

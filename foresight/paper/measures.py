@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import t as student
 
+from foresight.evaluation.intervals import margin_of_mean
 from foresight.paper.study import Cell, Measure, Result, Results, RunSpec, Study
 from foresight.runs.evaluations import Entry
 
@@ -27,7 +27,7 @@ def mean_of(values: Sequence[float]) -> Mean:
     mean, count = float(np.mean(values)), len(values)
     if count == 1:
         return Mean(mean, None, None, 1)
-    margin = float(student.ppf(0.975, count - 1) * np.std(values, ddof=1) / np.sqrt(count))
+    margin = float(margin_of_mean(np.asarray(values)))
     return Mean(mean, mean - margin, mean + margin, count)
 
 

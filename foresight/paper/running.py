@@ -14,7 +14,7 @@ from foresight.analysis.pooling import read_labelled
 from foresight.analysis.records import SUFFIX, read_study
 from foresight.errors import ForesightError
 from foresight.paper.scales import Toy, played_levels
-from foresight.paper.study import Result, Results, RunSpec, Study, Trial, identity, results_of, run_id, runs_to_train
+from foresight.paper.study import Result, Results, RunSpec, Study, Trial, results_of, run_id, runs_to_train
 from foresight.paper.testing import run_test, tests_missing
 from foresight.runs.config import RunConfig
 from foresight.runs.loop import say_on_stderr
@@ -65,6 +65,10 @@ class Deadline:
     def __call__(self) -> bool:
         """Whether the time is over."""
         return time.monotonic() >= self.end
+
+    def seconds_left(self) -> float:
+        """How long it is until then."""
+        return max(0.0, self.end - time.monotonic())
 
     def is_late(self) -> bool:
         """Whether too little time is left to begin anything: what has to be compiled first cannot be stopped."""
@@ -125,8 +129,8 @@ def long_enough(found: list[Result], steps: float) -> list[Result]:
 
 def renamed(result: Result, played: str | None, name: str | None) -> Result:
     """A run whose evaluations on one set go by the name of another."""
-    return result._replace(
-        entries=tuple(each | {"set": name} if each.get("set") == played else each for each in result.entries)
+    return replace(
+        result, entries=tuple(each | {"set": name} if each.get("set") == played else each for each in result.entries)
     )
 
 
@@ -182,7 +186,8 @@ def take_tests(study: Study, spec: RunSpec, shop: Workshop, deadline: Deadline) 
         for test in missing:
             if deadline.is_late():
                 return False
-            run_test(folder, test, shop.toy)
+            if not run_test(folder, test, shop.toy, deadline.seconds_left()):
+                return False
             taken = True
     if taken:
         shop.after_run()
@@ -200,9 +205,8 @@ def with_tests_of(study: Study, others: Sequence[Study]) -> Study:
     """A study whose agents also take the tests that they, at most so long trained, have in others: once for all."""
     runs = []
     for spec in study.runs:
-        wanted = identity(spec.config.as_json())
         same = [each for other in others if other.steps <= study.steps for each in other.runs]
-        shared = [test for each in same if identity(each.config.as_json()) == wanted for test in each.tests]
+        shared = [test for each in same if each.identity == spec.identity for test in each.tests]
         tests = (*spec.tests, *(test for test in shared if not test.search))  # which takes long: when it is its turn
         runs.append(replace(spec, tests=tuple(test for test in dict.fromkeys(tests) if not is_part(test, tests))))
     return replace(study, runs=tuple(runs))

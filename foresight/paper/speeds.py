@@ -1,11 +1,15 @@
-"""How long training takes on this kind of device: estimates from the measured speeds of docs/results/nets-speed.md."""
+"""How long training takes on this kind of device: estimates from docs/results/nets-speed.md and cpu-speed.md."""
 
 import jax
 
 from foresight.paper.study import Results, Study, steps_missing
 from foresight.runs.config import NetSettings, RunConfig
 
-SHARE = 0.5  # of the frames/s of learning alone: a training loop plays as well (H200: 140,000 of 297,000)
+TRAINED = {  # frames/s of a training loop for each frame/s of DRC below, which were measured
+    "gpu": 0.5,  # a training loop plays as well: 140,000 of 297,000
+    "cpu": 399 / 177,  # though it plays: both cores are used and its gradients are faster since
+}
+FASTER = {"drc": 1.35, "lstm": 1.31, "cnn": 2.49, "resnet": 3.07, "vin": 1.39, "atreec": 1.03}  # on a CPU, since then
 LAYERS = 9  # depth x ticks of the recurrent networks that were measured
 MEASURED = {  # frames/s forward and backward: one H200, minibatches of 64; two CPU cores, of 16 or the largest measured
     ("drc", "sokoban"): (297_395, 177),
@@ -35,10 +39,12 @@ def device_kind() -> str:
 
 def frames_per_second(config: RunConfig, device: str) -> float | None:
     """About how fast such a run is trained; None where nothing like it was measured, as at toy size."""
-    speeds = MEASURED.get((config.net.net, config.domain))
+    net = config.net.net
+    speeds = MEASURED.get((net, config.domain))
     if speeds is None or device not in DEVICES or config.net.features is not None:
         return None
-    return SHARE * speeds[DEVICES[device]] * LAYERS / layers(config.net)
+    faster = FASTER.get(net, 1.0) / FASTER["drc"] if device == "cpu" else 1.0
+    return TRAINED[device] * faster * speeds[DEVICES[device]] * LAYERS / layers(config.net)
 
 
 def layers(net: NetSettings) -> int:

@@ -7,6 +7,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache, cached_property
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -47,18 +48,29 @@ class RunSpec:
     eval_count: int = 1000
     most_seeds: int | None = None  # of an agent that is slow to train
 
+    @cached_property
+    def identity(self) -> str:
+        """What the runs of this agent have in common."""
+        return identity(self.config.as_json())
+
     def seeds_of(self, seeds: int) -> int:
         """How many of a study's seeds are trained of this agent."""
         return min(seeds, self.most_seeds or seeds)
 
 
-class Result(NamedTuple):
+@dataclass(frozen=True)
+class Result:
     """What is known of a run: of a run folder or of a record."""
 
     config: dict[str, Any]
     steps: int  # trained so far
     entries: tuple[Entry, ...]
     source: str
+
+    @cached_property
+    def identity(self) -> str:
+        """What tells it from others but for its length and seeds."""
+        return identity(self.config)
 
     @property
     def seeds(self) -> range:
@@ -132,11 +144,17 @@ class State(NamedTuple):
 
 def identity(config: dict[str, Any]) -> str:
     """What tells a training run from others but for its length and seeds; what is not said has its default."""
-    flat = flatten(RunConfig().as_json()) | flatten(config)
+    flat = default_settings() | flatten(config)
     flat["net.net_set"] = sorted(word for word in flat["net.net_set"] if not word.startswith("core="))
     flat["env.env"] = sorted(flat["env.env"])
     kept = {name: value for name, value in flat.items() if name not in NOT_IDENTITY}
     return json.dumps(kept, sort_keys=True)
+
+
+@cache
+def default_settings() -> dict[str, Any]:
+    """The settings of a run of which nothing is said, by their paths."""
+    return flatten(RunConfig().as_json())
 
 
 def run_id(config: RunConfig) -> str:
@@ -149,8 +167,7 @@ def run_id(config: RunConfig) -> str:
 
 def results_of(spec: RunSpec, known: Iterable[Result]) -> list[Result]:
     """The runs among those known that are of an agent of a study, the longest last."""
-    wanted = identity(spec.config.as_json())
-    found = [result for result in known if identity(result.config) == wanted]
+    found = [result for result in known if result.identity == spec.identity]
     found = [result for result in found if not is_superseded(result, found)]
     return sorted(found, key=lambda result: (result.config["steps"], result.config["seed"], result.source))
 

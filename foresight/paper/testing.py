@@ -1,6 +1,8 @@
 """Tests of trained agents: what a study asks of them beyond the evaluations during training."""
 
-import time
+import hashlib
+import json
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -18,11 +20,14 @@ from foresight.runs.agents import Agent, load_agents
 from foresight.runs.evaluate import PAPER_MAX_STEPS, about, entry, evaluate
 from foresight.runs.evaluations import append_evaluations
 from foresight.runs.experts import expert_of
-from foresight.search.solve import SolveSettings, solve_cells
+from foresight.runs.solutions import SolutionFile, solve_chosen
+from foresight.runs.solutions import about as about_search
+from foresight.search.solve import SolveSettings
 
 FRESH_SEED = 2**20  # of levels that are in no set which was trained on
 FRAMES = 500_000  # on which accuracy is measured
 ENDLESS = 2**62  # more levels than any set has
+SEARCH_SECONDS = 36_000.0  # of a tree search, the 10 hours that the paper's took
 
 
 def tests_missing(spec: RunSpec, result: Result) -> Iterator[Trial]:
@@ -53,19 +58,28 @@ def taken(result: Result, test: Trial, think: int) -> bool:
     return {each["seed"] for each in enough if size_of(each) <= most} >= set(result.seeds)
 
 
-def run_test(folder: Path, test: Trial, toy: Toy | None = None) -> None:
-    """Play a test with the agents of a run, and add the results to the run's evaluations."""
+def run_test(folder: Path, test: Trial, toy: Toy | None = None, seconds: float = math.inf) -> bool:
+    """Play a test with the agents of a run, and add the results to the run's evaluations.
+
+    Only a search is stopped after so many seconds: then nothing is added, False is returned, and the next call resumes.
+    """
     levels = played_levels(test.levels, toy)
     agents = load_agents(folder, None if levels in (None, FRESH) else levels)
     if test.levels == FRESH:
         agents = [each._replace(env=replace(each.env, levels=None, seed=FRESH_SEED)) for each in agents]
     rows = []
     for agent in agents:
-        if test.search or test.imitation:
-            rows.append(searched(agent, test, levels) if test.search else imitated(agent, test))
-            continue
-        rows += [played(agent, test, think) for think in test.think]
+        if test.search:
+            row = searched(agent, test, levels, folder, seconds)
+            if row is None:
+                return False
+            rows.append(row)
+        elif test.imitation:
+            rows.append(imitated(agent, test))
+        else:
+            rows += [played(agent, test, think) for think in test.think]
     append_evaluations(folder, rows)
+    return True
 
 
 def played(agent: Agent, test: Trial, think: int) -> dict[str, Any]:
@@ -79,18 +93,24 @@ def played(agent: Agent, test: Trial, think: int) -> dict[str, Any]:
     return row | {"set": test.levels} | ({"whole": True} if whole else {})
 
 
-def searched(agent: Agent, test: Trial, levels: str) -> dict[str, Any]:
-    """Levels solved by tree search that asks the agent."""
-    chosen = open_set(levels)
-    cells = chosen.cells()[: test.count]
-    begun = time.perf_counter()
-    solutions = solve_cells(cells, SolveSettings("lts", budget=test.search), agent)
-    solved = sum(each.outcome == "solved" for each in solutions)
-    settings = PlaySettings(max_steps=test.search, greedy=False)
-    row = about(agent, settings, 0) | {"set": test.levels, "seed": agent.seed, "search": "lts", "think": 0}
-    seconds = round(time.perf_counter() - begun, 3)
-    found = {"levels": len(cells), "solved": solved, "solved_percent": 100 * solved / len(cells), "seconds": seconds}
-    return row | found
+def searched(agent: Agent, test: Trial, levels: str, folder: Path, seconds: float) -> dict[str, Any] | None:
+    """Levels solved by tree search that asks the agent, within the paper's time; None where `seconds` were too few.
+
+    What is solved is kept in the run's folder, so that a search that was stopped is resumed there.
+    """
+    chosen, settings = open_set(levels), SolveSettings("lts", budget=test.search)
+    search = about_search(chosen, settings, agent)
+    name = hashlib.sha256(json.dumps(search).encode()).hexdigest()[:8]
+    with SolutionFile(folder / f"search-{name}.jsonl", search, chosen) as file:
+        left = max(1.0, SEARCH_SECONDS - file.seconds)
+        settings = replace(settings, total_time=min(left, max(1.0, seconds)))
+        rows = solve_chosen(chosen, range(len(chosen))[: test.count], settings, agent, file)
+    if seconds < left and any(row["outcome"] == "time" for row in rows):
+        return None
+    solved, ended = sum(row["outcome"] == "solved" for row in rows), max(row["ended"] for row in rows)
+    found = {"levels": len(rows), "solved": solved, "solved_percent": 100 * solved / len(rows), "seconds": ended}
+    row = about(agent, PlaySettings(max_steps=test.search, greedy=False), 0)
+    return row | {"set": test.levels, "seed": agent.seed, "search": "lts", "think": 0} | found
 
 
 def imitated(agent: Agent, test: Trial) -> dict[str, Any]:

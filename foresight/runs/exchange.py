@@ -25,7 +25,8 @@ from foresight.runs.cards import (
     read_card,
 )
 from foresight.runs.checkpoints import WEIGHTS
-from foresight.runs.config import RunConfig, from_json
+from foresight.runs.config import RunConfig
+from foresight.runs.plain import from_json
 from foresight.runs.weights import load_weights
 from foresight.storage.cache import cache_folder
 from foresight.storage.files import read_at_most, write_whole

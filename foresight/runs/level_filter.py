@@ -4,9 +4,7 @@ A level counts as solved when one of several attempts, played by drawing actions
 journal beside the result, so that an interrupted filtering resumes where it stopped.
 """
 
-import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -24,10 +22,9 @@ from foresight.levels.operations import take
 from foresight.nets.forgetful import Forgetful
 from foresight.runs.agents import Agent, load_agent_for
 from foresight.runs.evaluate import BATCH
-from foresight.storage.files import Journal, discard, reading
+from foresight.runs.level_journal import Entry, LevelJournal
 
 CHUNK = {"cpu": 2048, "gpu": 131072}  # levels between two lines of the journal
-JOURNAL = ".progress"
 
 
 @dataclass(frozen=True)
@@ -63,36 +60,21 @@ def filter_levels(
     `on_progress` is told how many are done, and what is being done with those that come next.
     """
     try_levels = attempts_of(levels, settings)  # before anything is written: there may be no such agent
-    solved, journal = resume(journal_of(destination), levels, settings)
-    try:
+    with LevelJournal(destination, {"digest": levels.digest} | as_json(settings)) as journal:
+        solved = np.concatenate([np.zeros(0, bool), *map(unpacked, journal.entries)])
         on_progress(len(solved), "")
         while len(solved) < len(levels):
             following = np.arange(len(solved), min(len(levels), len(solved) + chunk_size()))
             won = try_levels(following, note=partial(on_progress, len(solved)))
-            journal.append(
-                (json.dumps({"solved": np.packbits(won).tobytes().hex(), "count": len(won)}) + "\n").encode()
-            )
-            journal.sync()
+            journal.add(packed(won))
             solved = np.concatenate([solved, won])
             on_progress(len(solved), "")
-    finally:
-        journal.close()
     kept = np.flatnonzero(solved == (settings.keep == "solved"))
     if not len(kept):
         raise ForesightError(
             f"none of the {len(levels):,} levels of {levels.name} is {settings.keep}: nothing to write"
         )
     return take(levels, kept, destination.stem, settings.words)
-
-
-def journal_of(destination: Path) -> Path:
-    """Where progress is kept."""
-    return destination.with_name(destination.name + JOURNAL)
-
-
-def finish(destination: Path) -> None:
-    """Remove the journal, once the result is written."""
-    discard(journal_of(destination))
 
 
 def attempts_of(levels: LevelSet, settings: FilterSettings) -> Callable[..., np.ndarray]:
@@ -124,43 +106,16 @@ def chunk_size() -> int:
     return CHUNK.get(jax.default_backend(), 16384)
 
 
-def resume(path: Path, levels: LevelSet, settings: FilterSettings) -> tuple[np.ndarray, Journal]:
-    """What an earlier filtering found so far, and the journal to resume."""
-    lines, journal = open_journal(path, {"digest": levels.digest} | as_json(settings))
-    return np.concatenate([np.zeros(0, bool), *(read_line(line, path) for line in lines)]), journal
-
-
 def as_json(settings: FilterSettings) -> dict[str, Any]:
     """All that the result depends on."""
     return {name: value for name, value in asdict(settings).items() if name != "batch"}
 
 
-def open_journal(path: Path, about: dict[str, Any]) -> tuple[list[bytes], Journal]:
-    """The lines that an earlier run of the same filtering wrote, and the journal to resume."""
-    header = (json.dumps({"filter": about}) + "\n").encode()
-    if not path.exists():
-        journal = Journal(path, 0)
-        journal.append(header)
-        return [], journal
-    content = reading(path)
-    if not content.startswith(header):
-        raise ForesightError(f"{path} is the progress of another filtering: remove it, or give OUT another name")
-    whole = content[: content.rindex(b"\n") + 1]
-    return whole[len(header) :].splitlines(), Journal(path, len(whole))
+def packed(solved: np.ndarray) -> Entry:
+    """Which levels were solved, bool [n], as the journal has it."""
+    return {"solved": np.packbits(solved).tobytes().hex(), "count": len(solved)}
 
 
-def read_line(line: bytes, path: Path) -> np.ndarray:
-    """Which levels of one line of the journal were solved."""
-    with damage_named(path):
-        entry = json.loads(line)
-        bits = np.unpackbits(np.frombuffer(bytes.fromhex(entry["solved"]), np.uint8), count=entry["count"])
-    return bits.astype(bool)
-
-
-@contextmanager
-def damage_named(path: Path) -> Iterator[None]:
-    """Say which journal it is that cannot be read."""
-    try:
-        yield
-    except (ValueError, RecursionError, KeyError, TypeError) as error:
-        raise ForesightError(f"{path} is damaged: remove it to start again") from error
+def unpacked(entry: Entry) -> np.ndarray:
+    """Which levels were solved, bool [n]."""
+    return np.unpackbits(np.frombuffer(bytes.fromhex(entry["solved"]), np.uint8), count=entry["count"]).astype(bool)

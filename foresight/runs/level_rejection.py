@@ -4,7 +4,6 @@ Levels are generated a chunk at a time, the next one while the agents try this o
 attempts are kept. Progress is kept in a journal beside the result, so that the same command resumes where it stopped.
 """
 
-import json
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -18,15 +17,8 @@ from foresight.levels import LevelSet
 from foresight.levels.generator.generate import generate
 from foresight.levels.operations import dedupe
 from foresight.runs.agents import Agent, load_agent_for
-from foresight.runs.level_filter import (
-    FilterSettings,
-    as_json,
-    chunk_size,
-    damage_named,
-    journal_of,
-    open_journal,
-    try_some,
-)  # fmt: skip
+from foresight.runs.level_filter import FilterSettings, as_json, chunk_size, try_some
+from foresight.runs.level_journal import Entry, LevelJournal
 
 MOST_CHUNKS = 1 << 24
 FRUITLESS = 1 << 20  # levels in a row of which none is kept, after which it is given up
@@ -68,17 +60,16 @@ def sample_levels(
 ) -> tuple[LevelSet, int]:
     """`count` different levels that pass all filters, and how many were tried.
 
-    Progress is kept beside `destination` until `level_filter.finish` is called.
+    Progress is kept beside `destination` until `level_journal.finish` is called.
     """
     size = recipe.chunk or chunk_size()
     about = {"chunk": size, "seed": recipe.seed, "boxes": recipe.boxes, "size": recipe.size}
-    path = journal_of(destination)
+    about |= {"filters": [as_json(settings) for settings in recipe.filters]}
     agents = Agents(recipe.filters)
     first = chunk_of(recipe, size, 0)  # before anything is written: there may be no generator, or no such agent
     agents.load(first)
-    lines, journal = open_journal(path, about | {"filters": [as_json(settings) for settings in recipe.filters]})
-    records = [read_records(line, first, path) for line in lines]
-    try:
+    with LevelJournal(destination, about) as journal:
+        records = [unpacked(entry, first) for entry in journal.entries]
         for chunk in chunks(recipe, size, len(records), first):
             levels, tried = collected(first, records), len(records) * size
             progress = Progress(min(count, len(levels)), tried)
@@ -88,10 +79,7 @@ def sample_levels(
             if not len(levels) and tried >= FRUITLESS:
                 raise ForesightError(f"none of {tried:,} levels is unsolved: expected weaker agents or fewer attempts")
             records.append(agents.unsolved(chunk, lambda doing, so=progress: on_progress(replace(so, doing=doing))))
-            journal.append((json.dumps({"kept": records[-1].tobytes().hex()}) + "\n").encode())
-            journal.sync()
-    finally:
-        journal.close()
+            journal.add({"kept": records[-1].tobytes().hex()})
     words = "; ".join(settings.words for settings in recipe.filters)
     chosen = replace(levels.at(np.arange(count)), name=destination.stem, source=f"{first.source}, {words}")
     return chosen, tried
@@ -137,11 +125,9 @@ def chunks(recipe: Recipe, size: int, start: int, first: LevelSet) -> Iterator[L
         executor.shutdown(cancel_futures=True)
 
 
-def read_records(line: bytes, like: LevelSet, path: Path) -> np.ndarray:
-    """The levels that one line of the journal holds."""
-    with damage_named(path):
-        content = np.frombuffer(bytes.fromhex(json.loads(line)["kept"]), np.uint8)
-        return content.reshape(-1, like.records.shape[1])
+def unpacked(entry: Entry, like: LevelSet) -> np.ndarray:
+    """The records of the levels that were kept."""
+    return np.frombuffer(bytes.fromhex(entry["kept"]), np.uint8).reshape(-1, like.records.shape[1])
 
 
 def collected(like: LevelSet, records: list[np.ndarray]) -> LevelSet:

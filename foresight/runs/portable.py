@@ -32,9 +32,10 @@ from foresight.runs.checkpoints import (
     read_checkpoint,
     sha256,
 )
-from foresight.runs.config import RunConfig, from_json
+from foresight.runs.config import RunConfig
 from foresight.runs.evaluations import FILE as EVALUATIONS
 from foresight.runs.folder import Run, check_belongs, check_metrics, format_run, is_history, read_run
+from foresight.runs.plain import from_json
 from foresight.runs.program import program
 from foresight.runs.starts import FILE as STARTS
 from foresight.storage.arrays import Arrays, Container, encode, fill, key_kinds

@@ -6,6 +6,8 @@ other line is a level's row. Rows that ended by time are searched again.
 
 import hashlib
 import json
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -14,9 +16,9 @@ import numpy as np
 
 from foresight.errors import ForesightError
 from foresight.levels import LevelSet
-from foresight.search.result import format_lurd, parse_lurd
+from foresight.search.result import Solution, format_lurd, parse_lurd
 from foresight.search.rules import pushes_of
-from foresight.search.solve import SolveSettings
+from foresight.search.solve import SolveSettings, solve_cells
 from foresight.storage.files import Journal, make_folder, reading, shown, write_whole
 
 if TYPE_CHECKING:
@@ -32,6 +34,31 @@ OUTCOMES = ("solved", "exhausted", "budget", "time")
 WITHOUT_EFFECT = ("batch", "width", "trees", "total_time")  # on what a search comes to
 
 Row = dict[str, Any]
+
+
+def solve_chosen(
+    levels: LevelSet,
+    numbers: Sequence[int],
+    settings: SolveSettings,
+    agent: "Agent | None" = None,
+    file: "SolutionFile | None" = None,
+    show: Callable[[int], None] = lambda done: None,
+) -> list[Row]:
+    """The rows of levels by their numbers: those done in the file already, and the others solved and added to it."""
+    rows = {number: file.rows[number] for number in numbers if number in file.done} if file else {}
+    left = [number for number in numbers if number not in rows]
+    begun, earlier = time.perf_counter(), file.seconds if file else 0.0
+    show(len(rows))
+
+    def note(solution: Solution) -> None:
+        number, ended = left[solution.level], round(earlier + time.perf_counter() - begun, 3)
+        rows[number] = solution.as_json() | {"level": number, "ended": ended}
+        if file:
+            file.add(rows[number])
+        show(len(rows))
+
+    solve_cells(levels.cells(np.array(left, int)), settings, agent, note)
+    return [rows[number] for number in numbers]
 
 
 def about(levels: LevelSet, settings: SolveSettings, agent: "Agent | None") -> dict[str, Any]:

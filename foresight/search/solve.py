@@ -8,8 +8,8 @@ import numpy as np
 
 from foresight.errors import ForesightError
 from foresight.levels import LevelSet
-from foresight.levels.cells import LevelError, check_cells
-from foresight.levels.text import parse
+from foresight.levels.cells import check_cells
+from foresight.levels.text import parse_one
 from foresight.limits import shown
 from foresight.search.breadth_first import breadth_first
 from foresight.search.result import Limits, Result, Solution, checked
@@ -93,20 +93,9 @@ def solve(
     settings = SolveSettings(method or ("lts" if agent is not None else "bfs"), **options)
     if isinstance(level, LevelSet):
         return solve_cells(level.cells(), settings, agent)
-    cells = cells_of_text(level) if isinstance(level, str) else np.asarray(level)
+    cells = parse_one(level) if isinstance(level, str) else np.asarray(level)
     check_cells(cells[None], "the level")
     return solve_cells(cells[None], settings, agent)[0]
-
-
-def cells_of_text(text: str) -> np.ndarray:
-    """The board [H, W] of a level drawn in the text format."""
-    boards = list(parse(text.encode(), "level"))
-    for board in boards:
-        if isinstance(board, LevelError):
-            raise board
-    if len(boards) != 1:
-        raise LevelError(f"the text holds {len(boards)} levels, expected one")
-    return boards[0].cells
 
 
 def solve_cells(

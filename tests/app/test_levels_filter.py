@@ -61,6 +61,30 @@ def test_an_interrupted_filtering_resumes_where_it_stopped(model, tmp_path, caps
     assert np.array_equal(read_set(tmp_path / "out.levels").cells(), LEVELS.cells([1, 3]))
 
 
+@pytest.mark.parametrize(
+    "damage", [(b'"solved": "00"', b'"solved": "80"'), (b'"count": 1', b'"count": 2'), (b"{", b"[")]
+)
+def test_a_damaged_journal_is_named_and_stays_as_it_is(model, tmp_path, capsys, monkeypatch, damage):
+    def play(env, net, numbers, *_):
+        if numbers[0] == 3:
+            raise KeyboardInterrupt
+        return numbers > 9
+
+    monkeypatch.setattr(level_filter, "CHUNK", {"cpu": 1})
+    monkeypatch.setattr(level_filter, "solved_in_some_attempt", play)
+    assert run(model) == 130
+    path = tmp_path / "out.levels.progress"
+    header, first, second, third = path.read_bytes().splitlines(keepends=True)
+    damaged = header + first + second.replace(*damage) + third
+    path.write_bytes(damaged)
+    assert run(model) == 2
+    assert "out.levels.progress is damaged in line 3: remove it to start again" in capsys.readouterr().err
+    assert path.read_bytes() == damaged
+    path.write_bytes(header + second + first)
+    assert run(model) == 2
+    assert "out.levels.progress is damaged in line 2" in capsys.readouterr().err
+
+
 def test_the_progress_of_another_filtering_is_not_mixed_in(model, tmp_path, capsys, monkeypatch):
     def stop(*_, **__):
         raise KeyboardInterrupt

@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from foresight.app import solve as module
 from foresight.levels import write_set
+from foresight.runs import solutions as module
 from tests.app.small_runs import status_of
 from tests.drawings import level_set
 from tests.search.boards import UNSOLVABLE, solvable

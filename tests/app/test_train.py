@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 from foresight.app.flags import with_flags
-from foresight.app.progress import Pace, format_duration, format_record
 from foresight.app.train import parse, said
 from foresight.errors import ForesightError
 from foresight.runs.config import NetSettings
@@ -235,35 +234,11 @@ def test_weights_are_used_to_start_from_only_once(finished, capsys):
 
 
 def test_tensorboard_or_wandb_that_is_missing_is_said_at_once(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("foresight.app.train.find_spec", lambda package: None)
+    monkeypatch.setattr("foresight.app.train_run.find_spec", lambda package: None)
     for flag in ("tensorboard", "wandb"):
         assert status_of(["train", "--out", str(tmp_path / "run"), f"--{flag}"]) == 2
         assert f"pip install 'foresight-drc[{flag}]'" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
-
-
-RECORD = {"iteration": 4, "steps": 1000, "solved": [0.25, 0.75], "score": [1.0, 2.0], "entropy": [0.5, 0.5]}
-
-
-def test_progress_shows_means_over_seeds_speed_of_all_and_time_left():
-    output = format_record(RECORD, pace=100.0, total_steps=67_000, seeds=2)
-    assert output == "200 steps/s  solved 50.0 %  return 1.50  entropy 0.50  11:00 left"
-    assert "steps/s" not in format_record(RECORD, None, 67_000, 2)
-
-
-def test_progress_leaves_out_what_a_record_does_not_tell():
-    record = {"iteration": 4, "steps": 1000, "score": None, "entropy": 0.5}
-    assert format_record(record, None, 67_000, 1) == "entropy 0.50"
-    assert format_record(record | {"score": 2.0}, None, 67_000, 1) == "return 2.00  entropy 0.50"
-
-
-def test_the_pace_leaves_out_what_came_before_the_first_record():
-    pace = Pace()
-    pace.note(0.0, 900_000)
-    assert pace.steps_per_second is None
-    for second in range(50):
-        pace.note(100.0 + second, 1_000_000 + 10 * second)
-    assert pace.steps_per_second == pytest.approx(10)
 
 
 def test_a_folder_with_a_run_of_another_domain_is_refused_by_name(tmp_path, capsys):
@@ -277,10 +252,6 @@ def test_a_file_is_no_run_folder(tmp_path, capsys):
     (tmp_path / "q.log").write_text("mine")
     assert status_of(["train", "sokoban", "--out", str(tmp_path / "q.log")]) == 2
     assert "q.log is a file; expected a run folder, or a name for a new one" in capsys.readouterr().err
-
-
-def test_durations_read_like_a_clock():
-    assert [format_duration(s) for s in (0, 59.6, 61, 3661)] == ["0:00", "1:00", "1:01", "1:01:01"]
 
 
 def test_help_is_quick_and_gives_examples():

@@ -7,9 +7,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from foresight.envs.minipacman.dice import MOST_GHOSTS, Dice, LevelDice, roll, roll_level
 from foresight.envs.minipacman.maze import WALLS, WIDTH
 from foresight.envs.minipacman.modes import MODES
-from foresight.envs.minipacman.rules import MOST_GHOSTS, Dice, LevelDice, MiniPacman, State, roll, roll_level
+from foresight.envs.minipacman.rules import MiniPacman, State
 from tests.envs.reference_minipacman import ONE, ZERO, Game, Ghost
 from tests.hurry import in_a_hurry
 

@@ -15,7 +15,7 @@ from foresight.levels.boxoban import format_boxoban
 from foresight.storage.files import disk
 from tests.app.small_runs import status_of
 from tests.levels.drawings import random_cells
-from tests.levels.test_sources import as_zip
+from tests.levels.trees import as_zip
 
 PART = "boxoban-levels.zip.part"
 

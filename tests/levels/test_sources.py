@@ -1,10 +1,4 @@
-import io
 import os
-import stat
-import tarfile
-import time
-import tracemalloc
-import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -13,55 +7,8 @@ import pytest
 from foresight.errors import ForesightError
 from foresight.levels import LevelError, LevelSet, write_set
 from foresight.levels.acquire.sources import read_source
-from foresight.levels.boxoban import format_boxoban
-from tests.levels.drawings import SMALL, cells, levels, random_cells
-
-BOARDS = random_cells(np.random.default_rng(0), 60, 10, 10, 4)
-TREE = {
-    "README.md": b"# Levels",
-    "LICENSE.txt": b"Anybody may do anything.\n",
-    "unfiltered/train/000.txt": format_boxoban(BOARDS[:20]),
-    "unfiltered/train/001.txt": format_boxoban(BOARDS[20:30]),
-    "unfiltered/valid/000.txt": format_boxoban(BOARDS[30:40]),
-    "hard/2.txt": format_boxoban(BOARDS[40:50]),
-    "hard/10.txt": format_boxoban(BOARDS[50:]),
-}
-
-
-def as_folder(tree: dict[str, bytes], path: Path) -> Path:
-    for name, data in tree.items():
-        (path / name).parent.mkdir(parents=True, exist_ok=True)
-        (path / name).write_bytes(data)
-    return path
-
-
-def as_zip(tree: dict[str, bytes], path: Path) -> Path:
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in tree.items():
-            archive.writestr(name, data)
-    return path
-
-
-def as_tar(tree: dict[str, bytes], path: Path) -> Path:
-    kind = path.suffix.removeprefix(".")
-    with tarfile.open(path, "w" if kind == "tar" else f"w:{kind}") as archive:
-        for name, data in tree.items():
-            entry = tarfile.TarInfo(name)
-            entry.size = len(data)
-            archive.addfile(entry, io.BytesIO(data))
-    return path
-
-
-FORMS = {
-    "tree": as_folder,
-    "tree.zip": as_zip,
-    "tree.tar": as_tar,
-    "tree.tar.xz": as_tar,
-    "tree.tar.gz": as_tar,
-    "tree.tar.bz2": as_tar,
-}
-TEN_SMALL = format_boxoban(np.stack([cells(*SMALL)] * 10))
-ARCHIVES = [name for name in FORMS if name != "tree"]
+from tests.levels.drawings import SMALL, cells, levels
+from tests.levels.trees import BOARDS, FORMS, TEN_SMALL, TREE, as_folder, as_tar, as_zip
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -163,99 +110,6 @@ def test_only_the_first_faults_are_kept_but_all_are_counted(tmp_path):
     assert (faults.count, len(faults.first)) == (100, 10)
 
 
-@pytest.mark.parametrize("name", ["../evil.txt", "a/../../evil.txt", "/etc/evil.txt", "..\\evil.txt", "C:\\evil.txt"])
-@pytest.mark.parametrize("form", ["x.zip", "x.tar", "x.tar.gz"])
-def test_an_entry_that_points_outside_is_rejected(form, name, tmp_path):
-    write = as_zip if form == "x.zip" else as_tar
-    archive = write({name: TREE["hard/2.txt"]} | TREE, tmp_path / form)
-    with pytest.raises(LevelError, match="points outside the archive, expected a path inside it"):
-        read_source(archive)
-    skipped = read_source(archive, skip_bad=True)
-    assert (skipped.faults.count, len(skipped.sets)) == (1, 3)
-
-
-@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE, tarfile.CHRTYPE])
-def test_a_link_or_device_in_a_tar_is_rejected(kind, tmp_path):
-    with tarfile.open(tmp_path / "x.tar", "w") as archive:
-        entry = tarfile.TarInfo("hard/1.txt")
-        entry.type, entry.linkname = kind, "/etc/passwd"
-        archive.addfile(entry)
-    with pytest.raises(LevelError, match=r"'hard/1\.txt' is a link or a device, expected files and folders only"):
-        read_source(tmp_path / "x.tar")
-
-
-def test_a_link_in_a_zip_is_rejected(tmp_path):
-    entry = zipfile.ZipInfo("hard/1.txt")
-    entry.external_attr = (stat.S_IFLNK | 0o777) << 16
-    with zipfile.ZipFile(tmp_path / "x.zip", "w") as archive:
-        archive.writestr(entry, "/etc/passwd")
-    with pytest.raises(LevelError, match="is a link or a device"):
-        read_source(tmp_path / "x.zip")
-
-
-@pytest.mark.parametrize("form", ARCHIVES)
-def test_a_truncated_archive_is_rejected_wherever_it_is_cut(form, tmp_path):
-    whole = FORMS[form](TREE, tmp_path / form).read_bytes()
-    # A plain tar ends in padding, of which two zero blocks are the end mark and one of them is enough.
-    content = len(whole.rstrip(b"\0")) // 512 * 512 + 512 if form == "tree.tar" else len(whole)
-    for length in [*range(0, content, max(1, content // 97)), content - 1]:
-        (tmp_path / form).write_bytes(whole[:length])
-        with pytest.raises(LevelError, match=r"tree\.(zip|tar).* expected"):
-            read_source(tmp_path / form)
-
-
-@pytest.mark.parametrize("form", ARCHIVES)
-def test_a_damaged_archive_gives_an_error_or_the_right_levels(form, tmp_path):
-    whole = FORMS[form](TREE, tmp_path / form).read_bytes()
-    expected = {name: found.digest for name, found in read_source(tmp_path / form).sets.items()}
-    rng, refused = np.random.default_rng(0), 0
-    for place in rng.integers(0, len(whole), 60):
-        changed = bytearray(whole)
-        changed[place] ^= 0xFF
-        (tmp_path / form).write_bytes(changed)
-        try:
-            found = read_source(tmp_path / form).sets
-        except LevelError:
-            refused += 1
-        else:
-            assert {name: found.digest for name, found in found.items()} == expected
-    assert refused > 10
-
-
-@pytest.mark.parametrize("form", ["x.zip", "x.tar", "x.tar.xz", "x.tgz"])
-def test_a_text_with_an_archives_name_is_rejected(form, tmp_path):
-    (tmp_path / form).write_text("\n".join(SMALL) * 200)
-    with pytest.raises(LevelError, match="a truncated or damaged archive"):
-        read_source(tmp_path / form)
-
-
-def test_what_came_before_the_cut_is_kept_when_skipping(tmp_path):
-    whole = as_tar(TREE, tmp_path / "x.tar").read_bytes()
-    (tmp_path / "x.tar").write_bytes(whole[: len(whole.rstrip(b"\0")) - 600])
-    source = read_source(tmp_path / "x.tar", skip_bad=True)
-    assert len(source.sets["unfiltered-train"]) == 30
-    assert source.faults.count == 1
-
-
-def test_an_encrypted_zip_is_rejected(tmp_path):
-    content = bytearray(as_zip({"a.txt": b"x"}, tmp_path / "x.zip").read_bytes())
-    content[6] |= 1
-    content[content.index(b"PK\x01\x02") + 8] |= 1
-    (tmp_path / "x.zip").write_bytes(content)
-    with pytest.raises(LevelError, match="encrypted"):
-        read_source(tmp_path / "x.zip")
-
-
-def test_a_file_larger_than_any_collection_is_rejected_by_its_size(tmp_path, monkeypatch):
-    for module in ("archives", "sources"):
-        monkeypatch.setattr(f"foresight.levels.acquire.{module}.LARGEST_FILE", 1000)
-    as_folder(TREE, tmp_path / "tree")
-    sources = [FORMS[form](TREE, tmp_path / f"large.{form}") for form in FORMS]
-    for source in [*sources, tmp_path / "tree" / "hard" / "2.txt"]:
-        with pytest.raises(LevelError, match="larger than"):
-            read_source(source, skip_bad=True)
-
-
 @pytest.mark.parametrize("tree", [{"README.md": b"x"}, {"a.txt": b"nothing here"}, {"a/b.png": b""}])
 def test_a_tree_without_levels_is_rejected(tree, tmp_path):
     with pytest.raises(LevelError, match="no level found, expected boards drawn with"):
@@ -344,83 +198,6 @@ def test_each_file_may_be_a_set_of_its_own(tmp_path):
         "unfiltered-train-001": 10,
         "unfiltered-valid-000": 10,
     }
-
-
-def bomb_zip(path: Path, method: int, data: bytes, count: int = 1) -> Path:
-    with zipfile.ZipFile(path, "w", method) as archive:
-        for number in range(count):
-            archive.writestr(f"{number}.txt", data)
-    return path
-
-
-def bomb_lying_zip(path: Path) -> Path:
-    """A zip whose entry says it is small and is not."""
-    content = bytearray(bomb_zip(path, zipfile.ZIP_DEFLATED, b"#" * 50_000_000).read_bytes())
-    for mark, place in ((b"PK\x03\x04", 22), (b"PK\x01\x02", 24)):
-        start = content.index(mark) + place
-        content[start : start + 4] = (1000).to_bytes(4, "little")
-    path.write_bytes(content)
-    return path
-
-
-def bomb_sparse_tar(path: Path) -> Path:
-    """A tar with a file that is all holes."""
-    with tarfile.open(path, "w") as archive:
-        entry = tarfile.TarInfo("hole.txt")
-        entry.type = tarfile.GNUTYPE_SPARSE
-        archive.addfile(entry)
-    content = bytearray(path.read_bytes())
-    content[483:495] = b"%011o\0" % 200_000_000
-    content[148:156] = b"%06o\0 " % (sum(content[:148]) + 8 * 32 + sum(content[156:512]))
-    path.write_bytes(content)
-    return path
-
-
-LINES = b"#####\n"
-BOMBS = {
-    "deflated": lambda path: bomb_zip(path / "x.zip", zipfile.ZIP_DEFLATED, LINES * 8_000_000),
-    "deflated, many": lambda path: bomb_zip(path / "x.zip", zipfile.ZIP_DEFLATED, LINES * 200_000, 50),
-    "bzip2 in a zip": lambda path: bomb_zip(path / "x.zip", zipfile.ZIP_BZIP2, LINES * 500_000),
-    "a zip that lies": lambda path: bomb_lying_zip(path / "x.zip"),
-    "tar.xz": lambda path: as_tar({"x.txt": LINES * 8_000_000}, path / "x.tar.xz"),
-    "tar.gz": lambda path: as_tar({"x.txt": LINES * 8_000_000}, path / "x.tar.gz"),
-    "tar.bz2": lambda path: as_tar({"x.png": b"\0" * 50_000_000}, path / "x.tar.bz2"),
-    "a sparse tar": lambda path: bomb_sparse_tar(path / "x.tar"),
-    "many entries": lambda path: as_tar({str(number): b"" for number in range(12_000)}, path / "x.tar"),
-}
-
-
-@pytest.mark.parametrize("name", BOMBS)
-def test_a_bomb_is_rejected_quickly_and_in_little_memory(name, tmp_path):
-    path = BOMBS[name](tmp_path)
-    tracemalloc.start()
-    begun = time.process_time()
-    with pytest.raises(LevelError, match="expected"):
-        read_source(path, skip_bad=True)
-    seconds, peak = time.process_time() - begun, tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert seconds < 2  # of which following every allocation takes the most
-    assert peak < 20_000_000 + 2 * path.stat().st_size
-
-
-def test_a_text_of_bad_boards_alone_is_given_up(tmp_path):
-    (tmp_path / "x.txt").write_bytes(b"#\n\n" * 1_000_000)
-    begun = time.process_time()
-    with pytest.raises(LevelError, match="were skipped as bad"):
-        read_source(tmp_path / "x.txt", skip_bad=True)
-    assert time.process_time() - begun < 2
-
-
-def test_files_in_hidden_folders_are_not_counted(tmp_path, monkeypatch):
-    monkeypatch.setattr("foresight.levels.acquire.archives.MOST_ENTRIES", 5)
-    hidden = {f".git/{number}/object": b"" for number in range(10)}
-    assert len(read_source(as_folder(hidden | {"a.txt": TREE["hard/2.txt"]}, tmp_path)).sets) == 1
-
-
-def test_a_folder_of_too_many_files_is_rejected(tmp_path, monkeypatch):
-    monkeypatch.setattr("foresight.levels.acquire.archives.MOST_ENTRIES", 5)
-    with pytest.raises(LevelError, match="more than 5 files and folders"):
-        read_source(as_folder(TREE, tmp_path))
 
 
 @pytest.mark.parametrize("place", ["x.txt", "folder/x.txt"])

@@ -1,6 +1,7 @@
 """Studies as descriptions: runs shared by their settings, what is done, numbers beside the paper's."""
 
 import json
+import sys
 from dataclasses import replace
 
 import pytest
@@ -16,6 +17,7 @@ from foresight.paper.study import Cell, Result, identity, missing_seeds, results
 from foresight.paper.tables import as_latex, as_markdown, compared, grid_of, verdict
 from foresight.paper.tuning import best_rate
 from foresight.runs.cards import SHIPPED
+from foresight.runs.folder import flatten
 
 
 def entry(seed: int, steps: int, percent: float, levels: str | None = VALID, **more):
@@ -66,6 +68,17 @@ def test_agents_that_differ_in_anything_but_length_seeds_and_rounding_are_told_a
         assert identity(other.as_json()) != identity(one)
     old = {name: value for name, value in one.items() if name not in ("objective", "expert")}
     assert identity(old) == identity(one)  # of a run from before there were such settings
+
+
+def test_the_settings_of_a_run_are_taken_apart_once_for_all_tables_and_figures(monkeypatch):
+    taken, known = [], [result(seed=seed) for seed in range(5)]
+    monkeypatch.setattr(
+        sys.modules["foresight.paper.study"], "flatten", lambda values: taken.append(values) or flatten(values)
+    )
+    agents = [spec for each in studies() for spec in each.runs]
+    for spec in agents:
+        results_of(spec, known)
+    assert len(taken) <= len(known) + len(agents) + 1  # and those of the default settings
 
 
 def test_what_is_missing_is_trained_together_and_what_is_there_is_not_trained_again():

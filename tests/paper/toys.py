@@ -41,10 +41,11 @@ def write_run(config, folder, tracking, is_over, show):
     return True
 
 
-def write_test(folder, test, toy):
+def write_test(folder, test, toy, seconds):
     """What a test leaves behind."""
-    from foresight.runs.config import RunConfig, from_json
+    from foresight.runs.config import RunConfig
     from foresight.runs.folder import read_run
+    from foresight.runs.plain import from_json
 
     config = from_json(RunConfig, read_run(folder).config)
     more = {"greedy": False, "search": "lts"} if test.search else {}
@@ -58,3 +59,4 @@ def write_test(folder, test, toy):
         rows = [{name: value for name, value in each.items() if name != "solved_percent"} for each in rows]
     assert all(size_of(each) for each in rows)
     append_evaluations(folder, rows)
+    return True

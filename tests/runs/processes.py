@@ -68,6 +68,24 @@ def compile_for_long() -> None:
     jax.jit(jax.grad(tower)).lower(jnp.ones((64, 64))).compile()
 
 
+def ordered_disk(order: dict):
+    """The disk that kills or signals the trainer at an operation, if the order says so."""
+    from tests.faults import deadly_disk, failing
+
+    if order.get("kill_at") is not None:
+        return deadly_disk(order["kill_at"])
+    if order.get("signal_at") is None:
+        return None
+    at, number, times = order["signal_at"]
+
+    def interrupt(name, arguments):
+        for _ in range(times):
+            os.kill(os.getpid(), number)
+            time.sleep(0.1 * (times - 1))  # long enough to be left in, if anybody wanted to
+
+    return failing(at, interrupt, half=False)
+
+
 def obey(order: dict) -> int:
     """In the trainer: train, as told.
 
@@ -80,22 +98,11 @@ def obey(order: dict) -> int:
     from foresight.errors import ForesightError
     from foresight.runs.loop import SaveOptions, train_loop
     from foresight.storage import files
-    from tests.faults import deadly_disk, failing
     from tests.runs import toy
 
     jax.config.update("jax_compilation_cache_dir", order["cache"])
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
-    if order.get("kill_at") is not None:
-        files.disk = deadly_disk(order["kill_at"])
-    if order.get("signal_at") is not None:
-        at, number, times = order["signal_at"]
-
-        def interrupt(name, arguments):
-            for _ in range(times):
-                os.kill(os.getpid(), number)
-                time.sleep(0.1 * (times - 1))  # long enough to be left in, if anybody wanted to
-
-        files.disk = failing(at, interrupt, half=False)
+    files.disk = ordered_disk(order) or files.disk
     busy = Path(order["folder"] + ".busy")
 
     def call(state):

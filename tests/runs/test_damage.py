@@ -4,9 +4,7 @@ import contextlib
 import dataclasses
 import json
 import os
-import re
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -27,15 +25,9 @@ from foresight.runs.folder import last_checkpoint, read_run
 from foresight.runs.loop import SaveOptions, train_loop
 from foresight.runs.weights import load_weights
 from tests.runs import toy
+from tests.runs.damages import FILES, check_each_is_refused
 from tests.runs.stored import change_config
 from tests.storage.test_arrays import same
-
-FILES = [WEIGHTS, STATE, MANIFEST]
-WHAT_DIFFERS = re.compile(
-    r"array '.+' does not match its digest|its header does not match its digest|it does not match its own digest|"
-    r"\d+ bytes, (its manifest says \d+|at most \d+ expected)|is not a readable safetensors file: |"
-    r"has format \d+; this version reads format 2"
-)
 
 
 @pytest.fixture(scope="module")
@@ -44,41 +36,6 @@ def run_folder(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("damage") / "run"
     train_loop(folder, {"seed": 1}, **toy.FUNCTIONS, total_iterations=6, options=SaveOptions(iterations=3, keep=2))
     return folder
-
-
-def damaged_contents(contents: dict[str, bytes], cuts: int, flips: int, pages: int) -> Iterator[tuple[str, bytes]]:
-    """A file's name and its damaged content: cut short, one bit flipped, a stretch of zeros."""
-    random = np.random.default_rng(0)
-    for index in range(cuts):
-        name = FILES[index % 3]
-        yield name, contents[name][: index // 3 * len(contents[name]) // (cuts // 3)]
-    for index in range(flips):
-        name = FILES[index % 3]
-        changed = bytearray(contents[name])
-        changed[random.integers(len(changed))] ^= 1 << random.integers(8)
-        yield name, bytes(changed)
-    for index in range(pages):
-        name = FILES[index % 3]
-        start, length = random.integers(len(contents[name])), random.integers(1, 513)
-        zeroed = contents[name][:start] + bytes(length) + contents[name][start + length :]
-        if zeroed != contents[name]:
-            yield name, zeroed
-
-
-def check_each_is_refused(folder: Path, cuts: int, flips: int, pages: int) -> int:
-    newest = folder / "checkpoints" / "6"
-    contents = {name: (newest / name).read_bytes() for name in FILES}
-    refused_count = 0
-    for name, damaged in damaged_contents(contents, cuts, flips, pages):
-        (newest / name).write_bytes(damaged)
-        checkpoint, refused = newest_good(folder / "checkpoints", lambda checkpoint: None)
-        assert checkpoint.manifest.iteration == 3
-        assert str(newest / name) in str(refused[0])
-        assert WHAT_DIFFERS.search(str(refused[0]))
-        (newest / name).write_bytes(contents[name])
-        refused_count += 1
-    assert newest_good(folder / "checkpoints", lambda checkpoint: None)[0].manifest.iteration == 6
-    return refused_count
 
 
 def test_every_damaged_file_is_refused_and_named_and_the_previous_checkpoint_taken(run_folder):

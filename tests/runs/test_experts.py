@@ -1,6 +1,7 @@
 """Runs that imitate an expert, and tests of what came of it."""
 
 import json
+import shutil
 from dataclasses import replace
 
 import pytest
@@ -15,6 +16,8 @@ from foresight.runs.experts import expert_of
 from foresight.runs.metrics import read_metrics
 from foresight.runs.presets import preset
 from foresight.runs.train import run_training
+from foresight.search.result import Solution
+from foresight.search.solve import solve
 from tests.app.small_runs import arguments, status_of, use_linear_networks, write_levels
 from tests.runs.small_run import CONFIG
 
@@ -53,6 +56,33 @@ def test_accuracy_on_a_set_and_a_search_with_the_agent_are_added_to_the_evaluati
     assert (searched["solved"], searched["levels"]) == (2, 2)
     assert played["whole"]
     assert played["levels"] == 4
+
+
+def test_a_search_that_is_stopped_adds_nothing_and_is_resumed(pupil, monkeypatch, tmp_path):
+    folder, levels = pupil
+    use_linear_networks(monkeypatch)
+    stopped, known = tmp_path / "run", []
+
+    def solve_some(cells, settings, agent, on_solution):
+        known.append((len(cells), settings.total_time))
+        for level in range(len(cells)):
+            outcome = "solved" if level < 1 else "time"
+            moves = solve(cells[level]).solution if outcome == "solved" else None
+            counts = (None, None) if moves is None else (len(moves), sum(map(str.isupper, moves)))
+            on_solution(Solution(level, outcome, moves, *counts, 1, 1, 0.1))
+
+    shutil.copytree(folder, stopped)
+    monkeypatch.setattr("foresight.runs.solutions.solve_cells", solve_some)
+    before = read_evaluations(stopped)
+    assert not run_test(stopped, Trial(levels, search=21, count=3), seconds=5.0)
+    assert not run_test(stopped, Trial(levels, search=21, count=3), seconds=5.0)
+    assert read_evaluations(stopped) == before
+    assert run_test(stopped, Trial(levels, search=21, count=3))
+    assert [count for count, _ in known] == [3, 2, 1]
+    assert [seconds for _, seconds in known[:2]] == [5, 5]
+    assert known[2][1] == pytest.approx(36_000, abs=60)
+    searched = [entry for entry in read_evaluations(stopped) if "search" in entry and entry not in before]
+    assert [(entry["solved"], entry["levels"]) for entry in searched] == [(3, 3)]
 
 
 def test_the_expert_is_found_by_its_name_and_must_see_what_the_pupil_sees(monkeypatch, pupil):

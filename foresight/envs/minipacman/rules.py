@@ -1,7 +1,7 @@
 """MiniPacman (Pill Eater): eat what lies in a maze while ghosts move at random.
 
-The rules are those of the public Pill Eater notebook, which the paper names as its implementation. The dice of a step
-are one record, `Dice`, so that the rules themselves (`play`) are a plain function that a slow version can repeat.
+The rules are those of the public Pill Eater notebook, which the paper names as its implementation. What chance decides
+comes in as `Dice`, so that the rules themselves (`play`) are a plain function that a slow version can repeat.
 """
 
 from typing import ClassVar, NamedTuple
@@ -13,7 +13,17 @@ import numpy as np
 from jax import Array
 
 from foresight.envs.env import Env, Transition
-from foresight.envs.fast_random import hash_key, mix, unit
+from foresight.envs.minipacman.dice import (
+    LEVEL_NUMBERS,
+    MOST_GHOSTS,
+    PILLS,
+    Dice,
+    LevelDice,
+    draw_numbers,
+    nth,
+    roll,
+    roll_level,
+)
 from foresight.envs.minipacman.maze import (
     ACTION_OFFSETS,
     CELLS,
@@ -32,18 +42,13 @@ from foresight.errors import ForesightError
 from foresight.render.palette import MINIPACMAN, Palette
 from foresight.types import Mosaic, Tiles
 
-PILLS = 2
 POWER = 20  # steps a pill lasts, the one that ate it included
-MOST_GHOSTS = 16  # level 31 has so many; later levels keep this number
 EMPTY, WALL, FOOD, PILL, PLAYER, GHOST = 0, 1, 2, 3, 4, 10  # codes of an observation; a ghost's is GHOST + power
 
 PALETTE = np.zeros((GHOST + POWER + 1, 3), np.uint8)  # a colour for each code
 PALETTE[[WALL, FOOD, PILL, PLAYER]] = [[255, 255, 255], [0, 0, 255], [0, 255, 255], [0, 255, 0]]
 PALETTE[GHOST:] = [(255, round(255 * power / POWER), 0) for power in range(POWER + 1)]
 TILES = Tiles(PALETTE[:, None, None])
-
-LEVEL_NUMBERS = 1 + PILLS + 2 * MOST_GHOSTS  # random numbers a new level takes
-STEP_NUMBERS = 3 * MOST_GHOSTS + LEVEL_NUMBERS
 
 
 class State(NamedTuple):
@@ -59,24 +64,6 @@ class State(NamedTuple):
     power: Array  # int32 [], steps for which ghosts can be eaten
     level: Array  # int32 [], from 1
     timer: Array  # int32 [], steps in this level
-
-
-class LevelDice(NamedTuple):
-    """What chance decides about a new level."""
-
-    player: Array  # int32 [], which open cell
-    pills: Array  # int32 [2], which open cells
-    ghosts: Array  # float32 [G] in [0, 1): a ghost that may start on n cells takes the floor(n x)-th
-    facings: Array  # int32 [G], 0 .. 3
-
-
-class Dice(NamedTuple):
-    """What chance decides in one step; every number is uniform in [0, 1)."""
-
-    moves: Array  # float32 [G], the ghost moves if below its speed
-    turns: Array  # float32 [G], it turns at random at a junction if below `random_turn`
-    choices: Array  # float32 [G], then it takes the floor(n x)-th of its n ways
-    level: LevelDice  # for the one level that can begin in a step
 
 
 class MiniPacman(Env):
@@ -256,32 +243,6 @@ class MiniPacman(Env):
     def tiles(self) -> Tiles:
         """A pixel of its own colour for each code."""
         return TILES
-
-
-def nth(uniform: Array, count: Array | int) -> Array:
-    """A number of 0 .. count - 1 from one that is uniform in [0, 1)."""
-    return (uniform * jnp.asarray(count, jnp.float32)).astype(jnp.int32)
-
-
-def draw_numbers(key: Array, count: int) -> Array:
-    """Numbers in [0, 1), float32 [count]."""
-    # A hash of the key and a counter: so many draws at every step would take threefry longer than the rules.
-    counter = jnp.arange(1, count + 1, dtype=jnp.uint32) * jnp.uint32(0x9E3779B9)
-    return unit(mix(hash_key(key) + counter))
-
-
-def roll(key: Array) -> Dice:
-    """The dice of one step."""
-    numbers = draw_numbers(key, STEP_NUMBERS)
-    moves, turns, choices = numbers[: 3 * MOST_GHOSTS].reshape(3, MOST_GHOSTS)
-    return Dice(moves, turns, choices, roll_level(numbers[3 * MOST_GHOSTS :]))
-
-
-def roll_level(numbers: Array) -> LevelDice:
-    """The dice of a new level from `LEVEL_NUMBERS` uniform numbers."""
-    cells, ghosts, facings = jnp.split(numbers, [1 + PILLS, 1 + PILLS + MOST_GHOSTS])
-    cells = nth(cells, len(OPEN_CELLS))
-    return LevelDice(player=cells[0], pills=cells[1:], ghosts=ghosts, facings=nth(facings, 4))
 
 
 def pass_time(state: State) -> State:

@@ -1,66 +1,16 @@
 import json
 import os
-import struct
-import zlib
 
 import numpy as np
 import pytest
 
 from foresight.app import levels as app
-from foresight.app.cli import main
 from foresight.levels import naming, open_set, read_set, write_set
-from foresight.levels.boxoban import format_boxoban
 from foresight.levels.solution import is_solution, parse_solutions
-from foresight.render.png import format_png
-from tests.levels.drawings import SMALL, levels, random_cells
+from tests.app.levels.conftest import BOARDS, foresight
+from tests.levels.drawings import SMALL, levels
 
 TWO_BOXES = ("#####", "#*+$#", "#####")
-BOARDS = random_cells(np.random.default_rng(0), 30, 10, 10, 4)
-
-
-@pytest.fixture(autouse=True)
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("FORESIGHT_CACHE", str(tmp_path / "cache"))
-    (tmp_path / "tree" / "unfiltered" / "train").mkdir(parents=True)
-    (tmp_path / "tree" / "hard").mkdir()
-    (tmp_path / "tree" / "README.txt").write_text("levels")
-    (tmp_path / "tree" / "unfiltered" / "train" / "0.txt").write_bytes(format_boxoban(BOARDS[:20]))
-    (tmp_path / "tree" / "hard" / "0.txt").write_bytes(format_boxoban(BOARDS[15:]))
-    (tmp_path / "small.txt").write_text("\n".join(SMALL))
-    (tmp_path / "bad.txt").write_text("\n".join(SMALL) + "\n\n#####\n#@$x#\n#####\n")
-    return tmp_path
-
-
-def foresight(*arguments: object) -> int:
-    with pytest.raises(SystemExit) as exit:
-        main(["levels", *map(str, arguments)])
-    return exit.value.code or 0
-
-
-@pytest.fixture
-def output(capsys):
-    """Runs a command that must succeed, and gives what it prints."""
-
-    def run(*arguments: object) -> str:
-        assert foresight(*arguments) == 0
-        return capsys.readouterr().out
-
-    return run
-
-
-@pytest.fixture
-def error(capsys):
-    """Runs a command that must fail politely, and gives its one line."""
-
-    def run(*arguments: object) -> str:
-        assert foresight(*arguments) == 2
-        printed = capsys.readouterr()
-        assert printed.out == ""
-        assert printed.err.count("\n") == 1
-        return printed.err
-
-    return run
 
 
 @pytest.mark.parametrize("command", app.COMMANDS)
@@ -126,31 +76,12 @@ def test_info_in_json(output):
     assert report.items() >= (expected | {"digest": levels(SMALL).digest}).items()
 
 
-def test_show_draws_the_level(output):
-    assert output("show", "small.txt", "0") == "\n".join(SMALL) + "\n"
-
-
 @pytest.mark.parametrize("arguments", [["info", "bad.txt"], ["show", "bad.txt", "0"]])
 def test_a_bad_board_is_reported_beside_the_good_ones(arguments, capsys):
     assert foresight(*arguments) == 0
     printed = capsys.readouterr()
     assert "1 bad, skipped" in printed.err
     assert "1 level of 3x5" in printed.out or printed.out == "\n".join(SMALL) + "\n"
-
-
-def test_show_crops_the_walls_that_fill_up_a_board(output, here):
-    large = ["#" * 50, "#@$." + " " * 45 + "#", "#" * 50]
-    (here / "mixed.txt").write_text("\n".join([*large, "", *SMALL]))
-    assert output("show", "mixed.txt", "1") == "\n".join(SMALL) + "\n"
-    assert output("show", "mixed.txt", "0") == "\n".join(large) + "\n"
-
-
-def test_titles_and_authors_are_kept_and_shown_escaped(output, here):
-    (here / "titled.txt").write_text("\n".join([*SMALL, "Title: One\u202e", "Author: Me"]))
-    output("import", "titled.txt", "titled.levels")
-    assert output("show", "titled.levels", "0") == "\n".join([*SMALL, "Title: One\\u202e", "Author: Me", ""])
-    assert json.loads(output("show", "titled.levels", "0", "--json"))["author"] == "Me"
-    assert "titles       1 of 1\n  authors      Me\n" in output("info", "titled.levels")
 
 
 def test_a_folder_of_collections_gives_a_set_for_each_file(output, here):
@@ -229,54 +160,6 @@ def test_generated_solutions_are_written_as_lurd(output, here):
     assert np.array_equal(boards, read_set("new.levels").cells())
     moves = parse_solutions((here / "new.txt").read_text())
     assert [is_solution(board, found) for board, found in zip(boards, moves, strict=True)] == [True, True]
-
-
-def test_show_in_json(output):
-    assert json.loads(output("show", "small.txt", "0", "--json"))["rows"] == [*SMALL]
-
-
-def read_png(data: bytes) -> np.ndarray:
-    """A reader for the plainest PNG files: eight-bit RGB, one data part, no filter."""
-    parts, place = {}, 8
-    assert data[:8] == b"\x89PNG\r\n\x1a\n"
-    while place < len(data):
-        (length,) = struct.unpack(">I", data[place : place + 4])
-        kind, content = data[place + 4 : place + 8], data[place + 8 : place + 8 + length]
-        assert struct.unpack(">I", data[place + 8 + length : place + 12 + length])[0] == zlib.crc32(kind + content)
-        parts[kind] = content
-        place += 12 + length
-    width, height, *form = struct.unpack(">IIBBBBB", parts[b"IHDR"])
-    assert form == [8, 2, 0, 0, 0]
-    rows = np.frombuffer(zlib.decompress(parts[b"IDAT"]), np.uint8).reshape(height, 1 + 3 * width)
-    assert not rows[:, 0].any()
-    return rows[:, 1:].reshape(height, width, 3)
-
-
-def test_a_png_holds_the_pixels():
-    pixels = np.random.default_rng(0).integers(0, 256, (5, 7, 3), np.uint8)
-    assert np.array_equal(read_png(format_png(pixels)), pixels)
-
-
-def test_show_writes_a_picture_of_the_level(output, here):
-    assert output("show", "small.txt", "0", "--png", "level.png", "--scale", "16") == "level.png\n"
-    picture = read_png((here / "level.png").read_bytes())
-    assert picture.shape == (3 * 16, 5 * 16, 3)
-    assert len({picture[16:32, 16 * cell : 16 * cell + 16].tobytes() for cell in range(4)}) == 4
-
-
-@pytest.mark.parametrize("index", [1, 99])
-def test_a_level_that_is_not_there_cannot_be_shown(error, index):
-    assert f"small.txt has no level {index}, expected 0 to 0" in error("show", "small.txt", index)
-
-
-def test_a_picture_of_absurd_size_is_rejected(error):
-    assert "--scale must be at most 256, not 1000" in error("show", "small.txt", 0, "--png", "x.png", "--scale", 1000)
-
-
-@pytest.mark.parametrize("name", ["level.jpg", "level", "level.png.txt"])
-def test_a_picture_is_written_under_the_name_of_a_png_file_only(error, here, name):
-    assert f"--png {name}: expected a name that ends in .png" in error("show", "small.txt", 0, "--png", name)
-    assert not (here / name).exists()
 
 
 def test_subset_takes_the_first_levels_or_draws_by_seed(output):

@@ -130,8 +130,9 @@ def test_the_learning_rate_falls_with_what_is_played_however_often_it_is_learned
     settings = replace(SMALL, epochs=epochs, anneal_steps=1280.0, anneal_hold=0.0, final_learning_rate=0.0)
     rate = learning_rate(settings)
     assert rate(settings.gradient_steps_at(0)) == SMALL.learning_rate
-    assert rate(settings.gradient_steps_at(5)) == pytest.approx(SMALL.learning_rate / 2)  # of 10 iterations of 128 steps
-    assert rate(settings.gradient_steps_at(10)) == 0
+    middle, end = settings.gradient_steps_at(5), settings.gradient_steps_at(10)  # iterations of 128 steps
+    assert rate(middle) == pytest.approx(SMALL.learning_rate / 2)
+    assert rate(end) == 0
 
 
 def loss_from_definition(net, env, played, settings):

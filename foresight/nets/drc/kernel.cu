@@ -28,7 +28,11 @@
 // is replaced when all products with the old one are done; and what is a thread's own, cells, and backward the gradients of
 // states, is in global memory, at the place where the last of it is wanted as a result.
 //
-// H, W and DEEP are compile-time constants; D, N, T are not. 32 channels.
+// MEMORY says what a module makes of its pre-activations. A memory that lacks gates of a ConvLSTM is given zeros for them,
+// as weights and as what the observation adds; it is kept as a ConvLSTM that forgets all, takes all and is open, so that
+// backward the gates that are not there have no gradient.
+//
+// H, W, DEEP and MEMORY are compile-time constants; D, N, T are not. 32 channels.
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -58,6 +62,9 @@ constexpr int kHidden = kF / 8 * kPlane;         // bytes of a hidden state
 constexpr int kMine = 14;                        // slots of a thread, for one channel
 constexpr int kGroup = 3, kGroups = 12;          // a team's product goes by 36 steps of 16 terms, in groups
 constexpr int kRing = 6, kGroupBytes = 12288;    // groups of weights on chip at a time, and the size of each
+enum class Memory { ConvLSTM, GatedConvRNN, SimpleConvRNN };
+constexpr bool kCell = Memory::MEMORY == Memory::ConvLSTM;         // there is a cell, with two gates
+constexpr bool kOpens = Memory::MEMORY != Memory::SimpleConvRNN;   // there is an output gate
 constexpr bool kDeep = DEEP;                     // more modules than shared memory holds two hidden states and cells of
 constexpr int kMost = 3;                         // modules, if not
 constexpr int kStates = kDeep ? 1 : 2;           // hidden states of a module in shared memory
@@ -493,11 +500,11 @@ __device__ __forceinline__ void update_module(const ForwardArgs& args, const Pla
     for (int e = 0; e < 2; ++e) {
       const int i = j * 2 + e;
       float2 fi = unpack(inputs[i].x), og = unpack(inputs[i].y);
-      float f = sigmoid_of((upper ? got[e] : kept[e]) + inj.x + fi.x), in = sigmoid_of((upper ? got[2 + e] : kept[2 + e]) + inj.y + fi.y);
-      float o = sigmoid_of((upper ? kept[e] : got[e]) + inj.z + og.x), g = tanh_of((upper ? kept[2 + e] : got[2 + e]) + inj.w + og.y);
-      float before = kDeep ? cell[i] : *s.cell.place(at, d, i), after = fmaf(f, before, in * g);
-      s.cell.put(at, d, i, after);
-      h[i] = __float2bfloat16(o * tanh_of(after));
+      float f = kCell ? sigmoid_of((upper ? got[e] : kept[e]) + inj.x + fi.x) : 0, in = kCell ? sigmoid_of((upper ? got[2 + e] : kept[2 + e]) + inj.y + fi.y) : 1;
+      float o = kOpens ? sigmoid_of((upper ? kept[e] : got[e]) + inj.z + og.x) : 1, g = tanh_of((upper ? kept[2 + e] : got[2 + e]) + inj.w + og.y);
+      float before = !kCell ? 0 : kDeep ? cell[i] : *s.cell.place(at, d, i), after = kCell ? fmaf(f, before, in * g) : g;
+      if (kCell) s.cell.put(at, d, i, after);
+      h[i] = __float2bfloat16(o * (kCell ? tanh_of(after) : after));
       if (kSave) {
         size_t where = (tick * kMine + i) * kThreads + at.granule();
         args.cells[where] = before;
@@ -587,7 +594,7 @@ __global__ void __launch_bounds__(kThreads, 1) forward(ForwardArgs args) {
 #pragma unroll
               for (int i = group * 2 - 6; i < group * 2 - 4; ++i)
                 inputs[i] = ask(reinterpret_cast<const uint2*>(inputs_here + ((step * kCells + at.cell(i)) * D + d) * kGates));
-            if (kDeep && group == 10) s.cell.fetch(at, d, cell);
+            if (kDeep && kCell && group == 10) s.cell.fetch(at, d, cell);
             if (group + 1 < kGroups) await_products<kPending>(); else await_products<0>();
             if (group >= kPending) ring.release(group - kPending);
             ring.go_on(group, weights + d * kGroups * kGroupBytes, next, b == first && !t && !n && !d, ends && last_one);
@@ -674,10 +681,10 @@ __device__ __forceinline__ void through_gates(const Place& at, const BackwardSha
     float dc = kDeep ? d_cell[i] : *s.d_cell.place(at, d, i), dh = d_hidden[i], before = kept.cells[i];
     float2 fi = unpack_gates(kept.gates[i].x), og = unpack_gates(kept.gates[i].y);
     float f = fi.x, in = fi.y, o = og.x, g = og.y;
-    float squashed = tanh_of(fmaf(f, before, in * g));
-    dc = fmaf(dh * o, 1 - squashed * squashed, dc);
+    float squashed = kCell ? tanh_of(fmaf(f, before, in * g)) : g;
+    dc = kCell ? fmaf(dh * o, 1 - squashed * squashed, dc) : dh * o;
     float df = dc * before * f * (1 - f), di = dc * g * in * (1 - in), d_o = dh * squashed * o * (1 - o), dg = dc * in * (1 - g * g);
-    s.d_cell.put(at, d, i, dc * f);
+    if (kCell) s.d_cell.put(at, d, i, dc * f);
     if (!at.is_cell(i)) continue;
     uint2 packed = make_uint2(pack(df, di), pack(d_o, dg));
     *reinterpret_cast<uint2*>(mine + i / 2 * 128 + i % 2 * 16) = packed;
@@ -797,7 +804,7 @@ __device__ __forceinline__ void walk_back(const BackwardArgs& args, unsigned cha
         const size_t tick = ((strip * T + t) * N + n) * D + d;
         const int below = d ? d - 1 : D - 1;
         float d_cell[kMine], d_below[kMine];
-        if (kDeep) s.d_cell.fetch(at, d, d_cell);
+        if (kDeep && kCell) s.d_cell.fetch(at, d, d_cell);
         through_gates(at, s, d, kept, d_cell, d_hidden);
         publish();
         meet();  // dz and its column sums are there

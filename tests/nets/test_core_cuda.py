@@ -189,15 +189,16 @@ def test_the_environment_chooses_the_source(monkeypatch, form):
     assert fused.pack(fused.weights_of(small_drc().stack)).on_outputs.shape == tiles[form]
 
 
-@pytest.mark.parametrize(("depth", "deep"), [(3, False), (4, True)])
-def test_more_than_three_modules_are_for_another_form_with_functions_of_its_own(monkeypatch, depth, deep):
+@pytest.mark.parametrize(("depth", "variant"), [(1, "alone"), (2, ""), (3, ""), (4, "deep")])
+def test_more_than_three_modules_and_one_are_for_other_forms_with_functions_of_their_own(monkeypatch, depth, variant):
     monkeypatch.setattr(kernel, "chosen", lambda *asked, covered: covered)
     net = DRC((*GRID, 3), 5, jax.random.key(1), depth=depth, ticks=1, hidden=8, dtype="bfloat16")
     program = str(jax.make_jaxpr(net)(net.initial_memory(), jnp.zeros((*GRID, 3), jnp.uint8), jnp.zeros((), bool)))
     assert re.findall(r"foresight_drc_wgmma_infer_4x5\w*", program) == [
-        "foresight_drc_wgmma_infer_4x5_ConvLSTM" + "_deep" * deep
+        "foresight_drc_wgmma_infer_4x5_ConvLSTM" + "_" * bool(variant) + variant
     ]
-    assert f"-DDEEP={int(deep)}" in kernel.flags_for("wgmma", kernel.Job(GRID, depth), "9.0")
+    flags = kernel.flags_for("wgmma", kernel.Job(GRID, depth), "9.0")
+    assert [f"-DDEEP={int(variant == 'deep')}", f"-DALONE={int(variant == 'alone')}"] == flags[6:8]
 
 
 @pytest.mark.parametrize(
@@ -237,6 +238,7 @@ def test_the_source_is_the_one_for_the_gpu_unless_the_environment_says(monkeypat
         ("auto", 9, "ConvLSTM", "wrong", "wrong"),
         ("cuda", 9, "ConvLSTM", "wrong", None),
         ("auto", 3, "ConvLSTM", "wrong", None),  # it has run on a GPU, so it is not asked about
+        ("auto", 1, "ConvLSTM", "wrong", "wrong"),
         ("auto", 3, "GatedConvRNN", "wrong", "wrong"),
         ("auto", 3, "SimpleConvRNN", "wrong", "wrong"),
     ],
@@ -278,6 +280,7 @@ def test_what_a_source_does_not_cover_is_said():
         ("wgmma", "9.0", 3, "ConvLSTM"),
         ("wgmma", "9.0", 3, "GatedConvRNN"),
         ("wgmma", "9.0", 3, "SimpleConvRNN"),
+        ("wgmma", "9.0", 1, "ConvLSTM"),
         ("wgmma", "9.0", 9, "ConvLSTM"),
         *(("mma", capability, 3, "ConvLSTM") for capability in ("8.0", "8.6", "8.9", "10.0", "12.0")),
         ("mma", "8.0", 3, "GatedConvRNN"),
@@ -435,6 +438,7 @@ def relative_error(leaf, exact):
     [
         ("sokoban", (80, 80, 3), (10, 10), 3, 3, "ConvLSTM"),
         ("sokoban", (80, 80, 3), (10, 10), 9, 1, "ConvLSTM"),
+        ("sokoban", (80, 80, 3), (10, 10), 1, 9, "ConvLSTM"),
         ("sokoban", (80, 80, 3), (10, 10), 3, 3, "GatedConvRNN"),
         ("sokoban", (80, 80, 3), (10, 10), 3, 3, "SimpleConvRNN"),
         ("gridworld", (32, 32, 1), (16, 16), 3, 3, "ConvLSTM"),

@@ -14,7 +14,7 @@ from foresight.nets.drc import core_cuda as fused
 from tests.nets.emulator.emulate import Emulator
 
 SMALL, LARGE = (4, 5), (10, 10)
-SHALLOW, DEEP = "-DDEEP=0", "-DDEEP=1"
+SHALLOW, DEEP, ALONE = (("-DDEEP=0", "-DALONE=0"), ("-DDEEP=1", "-DALONE=0"), ("-DDEEP=0", "-DALONE=1"))
 CONVLSTM, GATED, SIMPLE = (f"-DMEMORY={memory}" for memory in build.MEMORIES)
 
 
@@ -38,13 +38,13 @@ def disagreement(monkeypatch, kernel, form, job, ticks):
     ("asked", "switch", "depth", "ticks"),
     [
         (("mma", SMALL, CONVLSTM), False, 2, 2),
-        (("wgmma", SMALL, CONVLSTM, SHALLOW), True, 2, 2),
+        (("wgmma", SMALL, CONVLSTM, *SHALLOW), True, 2, 2),
         pytest.param(("mma", SMALL, CONVLSTM), True, 2, 2, marks=pytest.mark.soak),
-        pytest.param(("wgmma", SMALL, CONVLSTM, SHALLOW), False, 3, 1, marks=pytest.mark.soak),
-        pytest.param(("wgmma", SMALL, CONVLSTM, SHALLOW), True, 1, 3, marks=pytest.mark.soak),
-        pytest.param(("wgmma", SMALL, CONVLSTM, DEEP), True, 5, 1, marks=pytest.mark.soak),
-        pytest.param(("wgmma", LARGE, CONVLSTM, SHALLOW), False, 3, 2, marks=pytest.mark.soak),
-        pytest.param(("wgmma", LARGE, CONVLSTM, DEEP), True, 9, 1, marks=pytest.mark.soak),
+        pytest.param(("wgmma", SMALL, CONVLSTM, *SHALLOW), False, 3, 1, marks=pytest.mark.soak),
+        pytest.param(("wgmma", SMALL, CONVLSTM, *SHALLOW), True, 1, 3, marks=pytest.mark.soak),
+        pytest.param(("wgmma", SMALL, CONVLSTM, *DEEP), True, 5, 1, marks=pytest.mark.soak),
+        pytest.param(("wgmma", LARGE, CONVLSTM, *SHALLOW), False, 3, 2, marks=pytest.mark.soak),
+        pytest.param(("wgmma", LARGE, CONVLSTM, *DEEP), True, 9, 1, marks=pytest.mark.soak),
     ],
 )
 def test_outputs_and_gradients_are_the_plain_paths(monkeypatch, emulator, asked, switch, depth, ticks):
@@ -56,9 +56,9 @@ def test_outputs_and_gradients_are_the_plain_paths(monkeypatch, emulator, asked,
 @pytest.mark.parametrize(
     ("memory", "form"),
     [
-        *((memory, ("wgmma", SMALL, SHALLOW)) for memory in build.MEMORIES[1:]),
+        *((memory, ("wgmma", SMALL, *SHALLOW)) for memory in build.MEMORIES[1:]),
         *(pytest.param(memory, ("mma", SMALL), marks=pytest.mark.soak) for memory in build.MEMORIES[1:]),
-        *(pytest.param(memory, ("wgmma", SMALL, DEEP), marks=pytest.mark.soak) for memory in build.MEMORIES[1:]),
+        *(pytest.param(memory, ("wgmma", SMALL, *DEEP), marks=pytest.mark.soak) for memory in build.MEMORIES[1:]),
     ],
 )
 def test_every_memory_is_the_plain_paths(monkeypatch, emulator, memory, form):
@@ -68,7 +68,7 @@ def test_every_memory_is_the_plain_paths(monkeypatch, emulator, memory, form):
 
 
 def test_gates_of_another_memory_are_seen(monkeypatch, emulator):
-    kernel, job = emulator("wgmma", SMALL, CONVLSTM, SHALLOW), build.Job(SMALL, 2, "GatedConvRNN")
+    kernel, job = emulator("wgmma", SMALL, CONVLSTM, *SHALLOW), build.Job(SMALL, 2, "GatedConvRNN")
     sentence = disagreement(monkeypatch, kernel, "wgmma", job, 2)
     assert sentence.startswith("it differs from the plain path: [0][0] by ")
 
@@ -97,19 +97,36 @@ def assert_same_bits(ours, expected):
 
 @pytest.mark.parametrize(("depth", "ticks"), [(2, 2), (1, 2)])
 def test_the_form_for_many_modules_gives_every_bit_of_the_other(emulator, depth, ticks):
-    shallow, _ = outcome(emulator("wgmma", SMALL, CONVLSTM, SHALLOW), depth, ticks, late=False)
-    deep, _ = outcome(emulator("wgmma", SMALL, CONVLSTM, DEEP), depth, ticks, late=True)
+    shallow, _ = outcome(emulator("wgmma", SMALL, CONVLSTM, *SHALLOW), depth, ticks, late=False)
+    deep, _ = outcome(emulator("wgmma", SMALL, CONVLSTM, *DEEP), depth, ticks, late=True)
     assert_same_bits(deep, shallow)
 
 
-@pytest.mark.parametrize("form", [SHALLOW, DEEP])
-def test_a_block_that_takes_several_trajectories_gives_what_each_gives_alone(emulator, form):
-    kernel = emulator("wgmma", SMALL, CONVLSTM, form)
-    _, calls = outcome(kernel, 2, 1, late=True)
+def test_one_module_without_terms_of_what_is_below_gives_every_bit_of_the_form_with_zeros(emulator):
+    with_zeros, _ = outcome(emulator("wgmma", SMALL, CONVLSTM, *SHALLOW), 1, 2, late=False)
+    alone, _ = outcome(emulator("wgmma", SMALL, CONVLSTM, *ALONE), 1, 2, late=True)
+    assert_same_bits(alone, with_zeros)
+
+
+@pytest.mark.parametrize(
+    ("form", "depth", "networks"),
+    [
+        (SHALLOW, 2, False),
+        (DEEP, 2, True),
+        (ALONE, 1, True),
+        pytest.param(SHALLOW, 2, True, marks=pytest.mark.soak),
+        pytest.param(ALONE, 1, False, marks=pytest.mark.soak),
+    ],
+)
+def test_a_block_that_takes_several_trajectories_gives_what_each_gives_alone(emulator, form, depth, networks):
+    """Of one network, or of another network each."""
+    kernel = emulator("wgmma", SMALL, CONVLSTM, *form)
+    _, calls = outcome(kernel, depth, 1, late=True)
     of_network = {"infer": 4, "forward": 4, "backward": 2}  # the first arguments
     for (name, results, job, ticks, *given), alone in calls:
         shared, own = given[: of_network[name]], given[of_network[name] :]
         twice = [jnp.stack([x, jnp.flip(x, axis=-1), x]) for x in own]
+        shared = [jnp.stack([x, jnp.flip(x, axis=-1), x]) for x in shared] if networks else shared
         shapes = [jax.ShapeDtypeStruct((3, *x.shape), x.dtype) for x in results]
         if name == "backward":  # one of its results is a count of blocks
             shapes, alone = shapes[:-1], alone[:-1]
@@ -120,9 +137,9 @@ def test_a_block_that_takes_several_trajectories_gives_what_each_gives_alone(emu
                 np.testing.assert_array_equal(np.asarray(made[at])[written], np.asarray(expected)[written])
 
 
-@pytest.mark.parametrize(("form", "depths"), [(SHALLOW, (1, 2, 3)), (DEEP, (4, 9))])
+@pytest.mark.parametrize(("form", "depths"), [(SHALLOW, (2, 3)), (DEEP, (4, 9)), (ALONE, (1,))])
 def test_how_much_shared_memory_a_block_takes_is_known(emulator, form, depths):
-    bytes_of = emulator("wgmma", SMALL, CONVLSTM, form).library.shared_bytes
+    bytes_of = emulator("wgmma", SMALL, CONVLSTM, *form).library.shared_bytes
     bytes_of.restype = ctypes.c_size_t
     for depth in depths:
         assert max(bytes_of(False, depth), bytes_of(True, depth)) == build.shared_bytes(SMALL, depth)

@@ -28,7 +28,7 @@ CHANNELS = 32  # of h and c, a constant of the kernel
 MEMORIES = ("ConvLSTM", "GatedConvRNN", "SimpleConvRNN")
 SLOTS = 112  # of a block; each row of a board takes one more than it has cells
 MOST_STRIPS, MOST_WIDE = 3, 19
-SHALLOW = 3  # modules: with more, the Hopper source is compiled in another form, which keeps less on chip
+SHALLOW = 3  # modules: with more, or with one, the Hopper source is compiled in another form
 SHARED_BYTES = 232_448 - 128  # of a block on Hopper, without what is always there
 MOST_CELLS = 112  # of the other source: seven tiles of 16
 AGREES, PATIENCE = "agrees", 600  # what a comparison says; seconds it may take
@@ -162,14 +162,14 @@ def too_large(form: str, grid: tuple[int, int], modules: int) -> str | None:
     return f"on a board of {grid[0]}x{grid[1]} cells it is made for up to {most} modules" if modules > most else None
 
 
-def is_deep(form: str, modules: int) -> bool:
-    """Whether a source is compiled in its form for many modules."""
-    return form == "wgmma" and modules > SHALLOW
+def variant(form: str, modules: int) -> str:
+    """The form of a source for so many modules: `deep` keeps less on chip, `alone` leaves out what is below."""
+    return {1: "alone"}.get(modules, "deep" if modules > SHALLOW else "") if form == "wgmma" else ""
 
 
 def is_proven(form: str, job: Job) -> bool:
     """Whether a form of a source has run on a GPU and passed the tests there."""
-    return form == "wgmma" and job.memory == MEMORIES[0] and not is_deep(form, job.modules)
+    return form == "wgmma" and job.memory == MEMORIES[0] and not variant(form, job.modules)
 
 
 def shared_bytes(grid: Sequence[int], modules: int) -> int:
@@ -195,15 +195,15 @@ def strips(grid: Sequence[int]) -> int:
 
 def target(name: str, job: Job) -> str:
     """What a function of the kernel is called once it is registered."""
-    deep = "_deep" if is_deep(form(), job.modules) else ""
-    return f"foresight_drc_{form()}_{name}_{job.grid[0]}x{job.grid[1]}_{job.memory}{deep}"
+    parts = "foresight_drc", form(), name, "x".join(map(str, job.grid)), job.memory, variant(form(), job.modules)
+    return "_".join(filter(None, parts))
 
 
 def flags_for(form: str, job: Job, capability: str) -> list[str]:
     """What the compiler is told; Hopper's own instructions are those of `sm_90a`."""
     architecture = capability.replace(".", "") + ("a" if form == "wgmma" else "")
     flags = ["-std=c++17", "-O3", "-w", f"-DGRID_H={job.grid[0]}", f"-DGRID_W={job.grid[1]}", f"-DMEMORY={job.memory}"]
-    flags += [f"-DDEEP={int(is_deep(form, job.modules))}"] * (form == "wgmma")
+    flags += [f"-D{name.upper()}={int(name == variant(form, job.modules))}" for name in ("deep", "alone")]
     architectures = f"-gencode=arch=compute_{architecture},code=sm_{architecture}"
     return [*flags, architectures, "-isystem", jax.ffi.include_dir(), str(SOURCES[form])]
 

@@ -28,11 +28,14 @@
 // is replaced when all products with the old one are done; and what is a thread's own, cells, and backward the gradients of
 // states, is in global memory, at the place where the last of it is wanted as a result.
 //
+// A module that is ALONE has nothing below it: forward, half of the terms of the product are left out, and the weights of
+// the others all stay in the ring.
+//
 // MEMORY says what a module makes of its pre-activations. A memory that lacks gates of a ConvLSTM is given zeros for them,
 // as weights and as what the observation adds; it is kept as a ConvLSTM that forgets all, takes all and is open, so that
 // backward the gates that are not there have no gradient.
 //
-// H, W, DEEP and MEMORY are compile-time constants; D, N, T are not. 32 channels.
+// H, W, DEEP, ALONE and MEMORY are compile-time constants; D, N, T are not. 32 channels.
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -67,9 +70,12 @@ constexpr bool kCell = Memory::MEMORY == Memory::ConvLSTM;         // there is a
 constexpr bool kOpens = Memory::MEMORY != Memory::SimpleConvRNN;   // there is an output gate
 constexpr bool kDeep = DEEP;                     // more modules than shared memory holds two hidden states and cells of
 constexpr int kMost = 3;                         // modules, if not
+constexpr bool kAlone = ALONE;                   // one module
+constexpr int kUsed = kAlone ? kGroups / 2 : kGroups;  // groups of a team's product forward
 constexpr int kStates = kDeep ? 1 : 2;           // hidden states of a module in shared memory
 constexpr int kPending = 2;                      // groups under way while the next is issued
 static_assert((kStrips - 1) * kTall < kH && kTall * kAcross <= kSlots, "strips cover the board and fit");
+static_assert(!kAlone || (kUsed == kRing && !kDeep), "the weights of one module stay on chip");
 
 __device__ __forceinline__ float tanh_of(float x) {
   float y;
@@ -212,8 +218,8 @@ struct Ring {
     expect_bytes(full + place * 8, kGroupBytes);
     load_bulk(data + place * kGroupBytes, from, kGroupBytes, full + place * 8);
   }
-  __device__ __forceinline__ void start(const unsigned char* here) const {
-    for (int group = 0; group < kLead; ++group) ask(group, here + group * kGroupBytes);
+  __device__ __forceinline__ void start(const unsigned char* here, int groups) const {
+    for (int group = 0; group < groups; ++group) ask(group, here + group * kGroupBytes);
   }
   // After group `group` has been issued: the one that comes `kLead` later takes a place that all are done with.
   __device__ __forceinline__ void go_on(int group, const unsigned char* here, const unsigned char* next, bool first, bool last) const {
@@ -222,7 +228,7 @@ struct Ring {
     if (!first || group + kLead >= kRing) wait(empty + place * 8, (group + 2 * kGroups + kLead - kRing) % kGroups / kRing);
     ask(place, coming < kGroups ? here + coming * kGroupBytes : next + (coming - kGroups) * kGroupBytes);
   }
-  __device__ __forceinline__ void await(int group) const { wait(full + group % kRing * 8, group / kRing); }
+  __device__ __forceinline__ void await(int group, int rounds) const { wait(full + group % kRing * 8, (group / kRing + rounds) % 2); }
   __device__ __forceinline__ void release(int group) const {
     if (threadIdx.x % 32 == 0) arrive(empty + group % kRing * 8);
   }
@@ -539,18 +545,23 @@ __global__ void __launch_bounds__(kThreads, 1) forward(ForwardArgs args) {
   __syncthreads();
   const auto weights_of = [&](int b) { return args.weights + (size_t)(b / args.batch_per_weights) * D * kGroups * kGroupBytes; };
   const int clusters = gridDim.x / kStrips, first = blockIdx.x / kStrips;
-  if (!threadIdx.x) ring.start(weights_of(first));
+  if (!threadIdx.x) ring.start(weights_of(first), kAlone ? kUsed : Ring::kLead);
   const uint32_t hidden = shared_address(s.hidden) + kMargin * 16;
   const bf16* inputs_here = args.inputs + at.channel * 4;
   const int team = warp / 4;                     // 64 gates each
 
   int which = 0, turn = 0;                       // buffer of the states before a tick; of strips' parts
+  int rounds = 0;                                // of the ring, if it goes round with the networks alone
   for (int b = first; b < args.batch; b += clusters) {
     const size_t net = b / args.batch_per_weights, strip = (size_t)b * kStrips + at.strip;
     const unsigned char* weights = weights_of(b);
     const bf16* pool = args.pool + net * D * 64 * kGates;
     const bool last_one = b + clusters >= args.batch;
     if (kDeep) s.cell.base = args.c_last + b * state;
+    if (kAlone && b != first && weights != weights_of(b - clusters)) {  // all products with the old ones are done
+      if (!threadIdx.x) ring.start(weights, kUsed);
+      ++rounds;
+    }
     for (int t = 0; t < T; ++t) {
       const size_t step = (size_t)b * T + t, kept = strip * T + t;  // the same in arrays that have strips
       const bool start = args.starts[step];
@@ -570,8 +581,8 @@ __global__ void __launch_bounds__(kThreads, 1) forward(ForwardArgs args) {
           PoolWeights pooling;
           float acc[kSlots / 2];
 #pragma unroll
-          for (int group = 0; group < kGroups; ++group) {
-            ring.await(group);
+          for (int group = 0; group < kUsed; ++group) {
+            ring.await(group, rounds);
             hold(acc);
             begin_products();
 #pragma unroll
@@ -588,14 +599,17 @@ __global__ void __launch_bounds__(kThreads, 1) forward(ForwardArgs args) {
               unite(at, s, last, turn);
               inject(s, last, turn, pooling);
               if (kSave) save_hidden(args, at, s, d ? other(which) : which, last, kept * (N + 1) * D + before, step * (N + 1) * D + before);
-              if (D == 1) __syncthreads();       // it is wanted at the end of this very module-tick
+              if (D == 1 && !kAlone) __syncthreads();  // it is wanted at the end of this very module-tick
             }
-            if (group >= 3 && group < 10)        // what the observation adds, two loads at a time
+            if (kAlone && group == 2) __syncthreads();  // likewise; and nobody, with no ring to hold it back, settles while others save
+            constexpr int kAtOnce = kAlone ? 5 : 2;
+            if (group >= 3)                      // what the observation adds, a few loads at a time
 #pragma unroll
-              for (int i = group * 2 - 6; i < group * 2 - 4; ++i)
+              for (int i = (group - 3) * kAtOnce; i < min((group - 2) * kAtOnce, kMine); ++i)
                 inputs[i] = ask(reinterpret_cast<const uint2*>(inputs_here + ((step * kCells + at.cell(i)) * D + d) * kGates));
             if (kDeep && kCell && group == 10) s.cell.fetch(at, d, cell);
-            if (group + 1 < kGroups) await_products<kPending>(); else await_products<0>();
+            if (group + 1 < kUsed) await_products<kPending>(); else await_products<0>();
+            if (kAlone) continue;
             if (group >= kPending) ring.release(group - kPending);
             ring.go_on(group, weights + d * kGroups * kGroupBytes, next, b == first && !t && !n && !d, ends && last_one);
             if (group + 1 == kGroups)
@@ -775,7 +789,7 @@ __device__ __forceinline__ void walk_back(const BackwardArgs& args, unsigned cha
   for (int i = threadIdx.x; i < 16 * kPlane / 16; i += kThreads) reinterpret_cast<uint4*>(s.dz)[i] = make_uint4(0, 0, 0, 0);
   meet();
   const unsigned char* weights = args.weights + which_net * D * kGroups * kGroupBytes;
-  if (!threadIdx.x) ring.start(weights + (D - 1) * kGroups * kGroupBytes);
+  if (!threadIdx.x) ring.start(weights + (D - 1) * kGroups * kGroupBytes, Ring::kLead);
   const uint4* pool = reinterpret_cast<const uint4*>(args.pool + (which_net * D * 64 + threadIdx.x / 4) * kGates) + threadIdx.x % 4;
   for (int d = 0; d < D; ++d)
 #pragma unroll
@@ -813,7 +827,7 @@ __device__ __forceinline__ void walk_back(const BackwardArgs& args, unsigned cha
         uint32_t peaks;                          // of h_d before the tick
 #pragma unroll
         for (int group = 0; group < kGroups; ++group) {
-          ring.await(group);
+          ring.await(group, 0);
           hold(acc);
           begin_products();
 #pragma unroll

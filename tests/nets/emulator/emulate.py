@@ -79,11 +79,12 @@ class Emulator:
         self.switch = True  # `mma`: all that may be is in shared memory; `wgmma`: what runs by itself is late
 
     def call(self, name, results, job, ticks, *arguments):
-        """What the GPU's function of this name gives for one trajectory, or several of one network."""
+        """What the GPU's function of this name gives for one trajectory, or several of one network or of several."""
         given = [np.ascontiguousarray(x) for x in arguments]
         made = [np.frombuffer(b"\xff" * x.size * x.dtype.itemsize, x.dtype).reshape(x.shape).copy() for x in results]
         states, is_first = (given[8], given[6]) if name == "backward" else (given[4], given[7])
-        sizes = [math.prod(states.shape[:-4]), job.modules, ticks, is_first.shape[-1]]
+        batch, networks = math.prod(states.shape[:-4]), math.prod(given[0].shape[: -5 if name == "backward" else -6])
+        sizes = [batch, batch // networks, job.modules, ticks, is_first.shape[-1]]
         if name == "backward":
             self.run("backward_of", [], [*given, *made], sizes)
         else:

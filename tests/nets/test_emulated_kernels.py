@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from foresight.bench import stamps
 from foresight.nets.drc import agreement, build
 from foresight.nets.drc import core_cuda as fused
 from tests.nets.emulator.emulate import Emulator
@@ -135,6 +136,32 @@ def test_a_block_that_takes_several_trajectories_gives_what_each_gives_alone(emu
             written = ~np.isnan(np.asarray(expected, np.float32))  # the top's last hidden state is not wanted
             for at in (0, 2):
                 np.testing.assert_array_equal(np.asarray(made[at])[written], np.asarray(expected)[written])
+
+
+def test_stamps_are_made_at_the_end_of_every_phase_and_change_nothing(monkeypatch, emulator):
+    """The emulated clock goes on by one at each look: so a phase takes as many cycles as it has stamps."""
+    stamped, plain = (
+        emulator("wgmma", SMALL, CONVLSTM, *SHALLOW, "-DSTAMPS=1"),
+        emulator("wgmma", SMALL, CONVLSTM, *SHALLOW),
+    )
+    assert_same_bits(outcome(stamped, 2, 2, late=True)[0], outcome(plain, 2, 2, late=False)[0])
+    stamps.read_stamps(stamped.library)
+
+    monkeypatch.setattr(fused, "call", stamped.call_traced)
+    case = stamps.Case(depth=2, ticks=1, board=SMALL, trajectories=2, unroll=2)
+    rows = stamps.measure(case, stamped.library, calls=1)["rows"]
+    groups = dict.fromkeys(("weights", "issue", "meanwhile", "products", "refill"), 12)
+    once = dict.fromkeys(("else", "gates", "state", "barrier"), 1)
+    expected = {
+        "acting": {"cycles": 64, "swap": 0} | groups | once,
+        "forward": {"cycles": 64, "swap": 0} | groups | once,
+        "backward": {"cycles": 66, "swap": 1} | groups | once | {"barrier": 2},
+    }
+    assert rows == [
+        {"pass": name, "team": team, "module_ticks": 4 if name == "backward" else 8} | of
+        for name, of in expected.items()
+        for team in (0, 1)
+    ]
 
 
 @pytest.mark.parametrize(("form", "depths"), [(SHALLOW, (2, 3)), (DEEP, (4, 9)), (ALONE, (1,))])

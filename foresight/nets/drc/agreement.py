@@ -51,7 +51,7 @@ def errors(ours: Any, exact: Any) -> list[tuple[str, float]]:
     return [(name, float(np.linalg.norm(a - b) / np.linalg.norm(b))) for name, b, a in named if b.any()]
 
 
-def drawn(job: Job, ticks: int) -> tuple[Stack, Memory, Array]:
+def drawn(job: Job, ticks: int, time: int = TIME) -> tuple[Stack, Memory, Array]:
     """A network, its memory and what the observation adds [T, H, W, D, G], in numbers that bfloat16 has.
 
     What is pooled counts less than usual: rounding may move a maximum, and its gradient is elsewhere then.
@@ -65,7 +65,7 @@ def drawn(job: Job, ticks: int) -> tuple[Stack, Memory, Array]:
         lambda stack: [m.on_pooled for m in stack.modules], stack, replace_fn=lambda weights: weights / 8
     )
     memory = noise_like(stack.initial(jnp.dtype(jnp.float32)), memory_key)
-    inputs = jax.random.normal(inputs_key, (TIME, *job.grid, job.modules, rule.gates * CHANNELS))
+    inputs = jax.random.normal(inputs_key, (time, *job.grid, job.modules, rule.gates * CHANNELS))
     return jax.tree.map(rounded, (stack, memory, inputs))
 
 

@@ -75,6 +75,19 @@ def obstacle_to(job: Job, backend: str) -> str | None:
 
     What a form computes that has never run on a GPU is looked at, unless `backend` is `cuda`, which insists.
     """
+    obstacle = lacking(job)
+    if obstacle:
+        return obstacle
+    try:
+        library = load(job)
+    except (OSError, subprocess.CalledProcessError) as error:
+        LOG.warning("the CUDA core did not build: %s", getattr(error, "stderr", None) or error)
+        return "it did not build"
+    return None if backend == "cuda" or is_proven(form(), job) else verdict_on(library, job)
+
+
+def lacking(job: Job) -> str | None:
+    """Why the kernel cannot even be built here; None when it can."""
     if jax.default_backend() != "gpu":
         return "there is no GPU"
     capability = capability_here()
@@ -85,14 +98,7 @@ def obstacle_to(job: Job, backend: str) -> str | None:
     obstacle = too_large(form(), job.grid, job.modules)
     if obstacle:
         return obstacle
-    if compiler() is None:
-        return "there is no CUDA compiler (nvcc)"
-    try:
-        library = load(job)
-    except (OSError, subprocess.CalledProcessError) as error:
-        LOG.warning("the CUDA core did not build: %s", getattr(error, "stderr", None) or error)
-        return "it did not build"
-    return None if backend == "cuda" or is_proven(form(), job) else verdict_on(library, job)
+    return "there is no CUDA compiler (nvcc)" if compiler() is None else None
 
 
 def compiler() -> str | None:
@@ -113,9 +119,9 @@ def form() -> str:
     return forced
 
 
-def load(job: Job) -> Path:
-    """Build the library for a job if need be, and register its functions; where it lies."""
-    path = built(compiler(), flags_for(form(), job, capability_here()))
+def load(job: Job, *more: str) -> Path:
+    """Build the library for a job if need be, with more flags, and register its functions; where it lies."""
+    path = built(compiler(), [*more, *flags_for(form(), job, capability_here())])
     library = ctypes.CDLL(str(path))
     for name, symbol in TARGETS.items():
         function = jax.ffi.pycapsule(getattr(library, symbol))

@@ -35,6 +35,8 @@
 // as weights and as what the observation adds; it is kept as a ConvLSTM that forgets all, takes all and is open, so that
 // backward the gates that are not there have no gradient.
 //
+// With STAMPS, a thread of each team of the first block adds up the clock cycles of each phase of its module-ticks.
+//
 // H, W, DEEP, ALONE and MEMORY are compile-time constants; D, N, T are not. 32 channels.
 
 #include <cuda_bf16.h>
@@ -200,6 +202,35 @@ __device__ __forceinline__ void wait(uint32_t barrier, int parity) {
   asm volatile(
       "{\n.reg .pred done;\nWAIT_%=:\nmbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n@!done bra WAIT_%=;\n}" ::"r"(barrier), "r"(parity) : "memory");
 }
+
+// Where the time of a module-tick goes: each phase ends with a stamp.
+enum Phase { kElse, kWeights, kIssue, kMeanwhile, kProducts, kRefill, kActivate, kState, kSwap, kBarrier, kPhases };
+#if STAMPS
+__device__ unsigned long long stamps[3][2][kPhases + 1];  // acting, forward, backward; team; cycles, and module-ticks
+__device__ __forceinline__ uint32_t clock_now() {
+  uint32_t now;
+  asm volatile("mov.u32 %0, %%clock;" : "=r"(now)::"memory");
+  return now;
+}
+struct Stamps {
+  int kernel;
+  bool mine;
+  uint32_t last;
+  __device__ __forceinline__ Stamps(int kernel, bool first) : kernel(kernel), mine(first && threadIdx.x % 128 == 0), last(clock_now()) {}
+  __device__ __forceinline__ void operator()(Phase phase) {
+    if (!mine) return;
+    const uint32_t now = clock_now();
+    unsigned long long* sums = stamps[kernel][threadIdx.x / 128];
+    atomicAdd(sums + phase, (unsigned long long)(now - last)), last = now;
+    if (phase == kElse) atomicAdd(sums + kPhases, 1ull);
+  }
+};
+#else
+struct Stamps {
+  __device__ __forceinline__ Stamps(int, bool) {}
+  __device__ __forceinline__ void operator()(Phase) {}
+};
+#endif
 
 // Weights on their way from L2: a ring of groups of steps. A thread of either team, in turn, fills it in the order of
 // use, some groups ahead; each warp says when it is done with a group. A module-tick goes round twice, so that places
@@ -489,7 +520,7 @@ __device__ __forceinline__ void save_hidden(const ForwardArgs& args, const Place
 template <bool kSave>
 __device__ __forceinline__ void update_module(const ForwardArgs& args, const Place& at, const ForwardShared& s,
                                               const float (&acc)[kSlots / 2], int which, int d, const uint2 (&inputs)[kMine], const float (&cell)[kMine],
-                                              size_t tick, int turn) {
+                                              size_t tick, int turn, Stamps& stamp) {
   const bool upper = at.half;
   const float4 inj = s.injected[d * kF + at.channel];
   bf16 h[kMine];
@@ -522,7 +553,9 @@ __device__ __forceinline__ void update_module(const ForwardArgs& args, const Pla
     if (kSave && !threadIdx.x) await_reading();
     meet();
   }
+  stamp(kActivate);
   settle(at, s, h, other(which), d, turn);
+  stamp(kState);
 }
 
 template <bool kSave>
@@ -552,6 +585,7 @@ __global__ void __launch_bounds__(kThreads, 1) forward(ForwardArgs args) {
 
   int which = 0, turn = 0;                       // buffer of the states before a tick; of strips' parts
   int rounds = 0;                                // of the ring, if it goes round with the networks alone
+  Stamps stamp(kSave, !blockIdx.x);
   for (int b = first; b < args.batch; b += clusters) {
     const size_t net = b / args.batch_per_weights, strip = (size_t)b * kStrips + at.strip;
     const unsigned char* weights = weights_of(b);
@@ -580,9 +614,11 @@ __global__ void __launch_bounds__(kThreads, 1) forward(ForwardArgs args) {
           float cell[kMine];
           PoolWeights pooling;
           float acc[kSlots / 2];
+          stamp(kElse);
 #pragma unroll
           for (int group = 0; group < kUsed; ++group) {
             ring.await(group, rounds);
+            stamp(kWeights);
             hold(acc);
             begin_products();
 #pragma unroll
@@ -592,6 +628,7 @@ __global__ void __launch_bounds__(kThreads, 1) forward(ForwardArgs args) {
             }
             commit_products();
             hold(acc);
+            stamp(kIssue);
             if (group == 0 && (n || d)) pooling.fetch(pool, d ? d - 1 : D - 1);
             if (group == 2 && (n || d)) {        // while the tensor cores work: what the last module-tick left to do
               const int last = d ? d - 1 : D - 1;
@@ -608,20 +645,24 @@ __global__ void __launch_bounds__(kThreads, 1) forward(ForwardArgs args) {
               for (int i = (group - 3) * kAtOnce; i < min((group - 2) * kAtOnce, kMine); ++i)
                 inputs[i] = ask(reinterpret_cast<const uint2*>(inputs_here + ((step * kCells + at.cell(i)) * D + d) * kGates));
             if (kDeep && kCell && group == 10) s.cell.fetch(at, d, cell);
+            stamp(kMeanwhile);
             if (group + 1 < kUsed) await_products<kPending>(); else await_products<0>();
+            stamp(kProducts);
             if (kAlone) continue;
             if (group >= kPending) ring.release(group - kPending);
             ring.go_on(group, weights + d * kGroups * kGroupBytes, next, b == first && !t && !n && !d, ends && last_one);
             if (group + 1 == kGroups)
 #pragma unroll
               for (int done = kGroups - kPending; done < kGroups; ++done) ring.release(done);
+            stamp(kRefill);
           }
           hold(acc);
           turn = 1 - turn;
-          update_module<kSave>(args, at, s, acc, which, d, inputs, cell, (kept * N + n) * D + d, turn);
+          update_module<kSave>(args, at, s, acc, which, d, inputs, cell, (kept * N + n) * D + d, turn, stamp);
           if (kSave && kStrips > 1 && !threadIdx.x) await_reading();  // neighbours may write to what was stored
           publish();
           meet();  // the new h_d and its pooled values are there
+          stamp(kBarrier);
         }
       }
       PoolWeights pooling;
@@ -803,6 +844,7 @@ __device__ __forceinline__ void walk_back(const BackwardArgs& args, unsigned cha
   Kept kept;
 #pragma unroll
   for (int i = 0; i < kMine; ++i) kept.fetch(args, ((strip * T + T - 1) * N + N - 1) * D + D - 1, i);
+  Stamps stamp(2, !b && !at.strip);
   float d_hidden[kMine];                         // of the module whose turn is next
 #pragma unroll
   for (int i = 0; i < kMine; ++i) d_hidden[i] = kDeep && !at.is_cell(i) ? 0 : *s.d_hidden.place(at, D - 1, i);
@@ -818,16 +860,20 @@ __device__ __forceinline__ void walk_back(const BackwardArgs& args, unsigned cha
         const size_t tick = ((strip * T + t) * N + n) * D + d;
         const int below = d ? d - 1 : D - 1;
         float d_cell[kMine], d_below[kMine];
+        stamp(kElse);
         if (kDeep && kCell) s.d_cell.fetch(at, d, d_cell);
         through_gates(at, s, d, kept, d_cell, d_hidden);
+        stamp(kActivate);
         publish();
         meet();  // dz and its column sums are there
+        stamp(kBarrier);
         float acc[kSlots / 2];
         uint4 row[4];
         uint32_t peaks;                          // of h_d before the tick
 #pragma unroll
         for (int group = 0; group < kGroups; ++group) {
           ring.await(group, 0);
+          stamp(kWeights);
           hold(acc);
           begin_products();
 #pragma unroll
@@ -837,6 +883,7 @@ __device__ __forceinline__ void walk_back(const BackwardArgs& args, unsigned cha
           }
           commit_products();
           hold(acc);
+          stamp(kIssue);
           if (group == 0) {                      // what can wait until the tensor cores have work
             if (!threadIdx.x) store_bulk(args.dz + tick * 16 * kPlane, s.dz, 16 * kPlane);
             peaks = ask(args.peaks + (((strip * T + t) * (N + 1) + n) * D + d) * kThreads + threadIdx.x);
@@ -849,20 +896,26 @@ __device__ __forceinline__ void walk_back(const BackwardArgs& args, unsigned cha
           if (group >= 4 && group < 11 && (t || n || d))  // the module-tick that comes next is the one stored before
 #pragma unroll
             for (int i = group * 2 - 8; i < group * 2 - 6; ++i) kept.fetch(args, tick - 1, i);
+          stamp(kMeanwhile);
           if (group + 1 < kGroups) await_products<kPending>(); else await_products<0>();
+          stamp(kProducts);
           if (group >= kPending) ring.release(group - kPending);
           ring.go_on(group, weights + d * kGroups * kGroupBytes, weights + below * kGroups * kGroupBytes,
                      t == T - 1 && n == N - 1 && d == D - 1, !t && !n && !d);
           if (group + 1 == kGroups)
 #pragma unroll
             for (int done = kGroups - kPending; done < kGroups; ++done) ring.release(done);
+          stamp(kRefill);
         }
         hold(acc);
         if (team) hand_over<28>(s, acc); else hand_over<0>(s, acc);
         if (!threadIdx.x) await_reading();
         if (kDeep) s.d_hidden.fetch(at, below, d_below);
+        stamp(kSwap);
         meet();  // the halves are swapped, every warp is done with dz, d_pooled is there
+        stamp(kBarrier);
         if (team) pass_on<28>(at, s, acc, d, below, peaks, d_below, d_hidden); else pass_on<0>(at, s, acc, d, below, peaks, d_below, d_hidden);
+        stamp(kState);
       }
     }
     if (args.starts[step])
@@ -1101,3 +1154,11 @@ XLA_FFI_DEFINE_HANDLER_SYMBOL(DrcForward, Forward, BIND EIGHT_ARGS THREE_RESULTS
 XLA_FFI_DEFINE_HANDLER_SYMBOL(DrcBackward, Backward,
                               BIND EIGHT_ARGS.Arg<ffi::AnyBuffer>().Arg<ffi::AnyBuffer>() THREE_RESULTS THREE_RESULTS THREE_RESULTS,
                               {ffi::Traits::kCmdBufferCompatible});
+
+#if STAMPS
+// What has been stamped since it was asked for last.
+extern "C" int DrcStamps(void* to) {
+  static const unsigned char none[sizeof stamps] = {};
+  return cudaMemcpyFromSymbol(to, stamps, sizeof stamps) || cudaMemcpyToSymbol(stamps, none, sizeof stamps);
+}
+#endif

@@ -114,6 +114,10 @@ void await(int more) {
   }
 }
 
+// A clock that goes on by one whenever a thread looks at it.
+static std::map<int, uint32_t> clocks;
+uint32_t clock() { return ++clocks[threadIdx.x]; }
+
 void begin_block() {
   barriers.clear(), copies.clear(), stores.clear(), issued.clear();
   teams[0] = teams[1] = {};
@@ -122,6 +126,13 @@ void begin_block() {
 }  // namespace gpu
 
 #include DEVICE_CODE
+
+#if STAMPS
+extern "C" int DrcStamps(void* to) {
+  memcpy(to, stamps, sizeof stamps), memset(stamps, 0, sizeof stamps);
+  return 0;
+}
+#endif
 
 extern "C" size_t shared_bytes(bool back, int D) { return back ? backward_bytes(D) : forward_bytes(D); }
 

@@ -9,6 +9,7 @@ COMMANDS = {
     "envs": "environment steps per second, with and without observation and painting",
     "nets": "network frames per second, forward and trained",
     "train": "frames per second of the whole training loop",
+    "stamps": "how many clock cycles each phase of the CUDA core's module-ticks takes",
     "profile": "where the time of the training loop goes, kernel by kernel",
     "scaling": "how the cost of a gradient step grows with batch, unroll, depth, ticks, board and seeds",
 }

@@ -35,7 +35,7 @@ def program():
         return init_training(ENV, net, SETTINGS, seed)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kernel, "chosen", lambda *asked: True)
+        patch.setattr(kernel, "chosen", lambda *asked, covered: covered)
         states = jax.eval_shape(jax.vmap(begin), jax.random.split(jax.random.key(0), 3))
         iterations = jax.jit(jax.vmap(lambda env, state: train(env, SETTINGS, state, 1), in_axes=(None, 0)))
         return iterations.trace(ENV, states).lower(lowering_platforms=("cuda",)).as_text()

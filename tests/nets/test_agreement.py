@@ -8,13 +8,13 @@ import pytest
 
 from foresight.nets.drc import agreement, build
 
-GRID, DEPTH, TICKS = (4, 5), 2, 2
+JOB, TICKS = build.Job((4, 5), 2), 2
 
 
 @pytest.fixture(scope="module")
 def exact():
     """What the plain path gives, and what the kernel would give if it were as exact."""
-    stack, memory, inputs = agreement.drawn(GRID, DEPTH, TICKS)
+    stack, memory, inputs = agreement.drawn(JOB, TICKS)
     results, cotangent, gradients = agreement.plainly(stack, memory, inputs)
     return (results, cotangent, gradients), ((results, results), gradients)
 
@@ -24,7 +24,7 @@ def said(monkeypatch, exact, change):
     plain, ours = exact
     monkeypatch.setattr(agreement, "plainly", lambda *given: plain)
     monkeypatch.setattr(agreement, "by_kernel", lambda *given: change(ours))
-    return agreement.disagreement(GRID, DEPTH, TICKS)
+    return agreement.disagreement(JOB, TICKS)
 
 
 def test_a_kernel_that_is_right_agrees(monkeypatch, exact):
@@ -48,12 +48,12 @@ def test_every_number_of_a_kernel_counts(monkeypatch, exact):
 def test_a_verdict_is_asked_for_once_and_kept_beside_the_library(monkeypatch, tmp_path, caplog):
     asked = []
     monkeypatch.setattr(
-        build, "compared", lambda grid, modules: asked.append(modules) or {3: "agrees"}.get(modules, "no")
+        build, "compared", lambda job: asked.append(job.modules) or {3: "agrees"}.get(job.modules, "no")
     )
     library = tmp_path / "drc-0123.so"
     for _ in range(2):
-        assert build.verdict_on(library, GRID, 3) is None
-        assert build.verdict_on(library, GRID, 9) == "it does not compute what the plain path does"
+        assert build.verdict_on(library, build.Job((4, 5), 3)) is None
+        assert build.verdict_on(library, build.Job((4, 5), 9)) == "it does not compute what the plain path does"
     assert asked == [3, 9]
     assert f"the CUDA core is not used: no (to compare again, delete {tmp_path}/drc-0123.9-modules.txt)" in caplog.text
 
@@ -71,14 +71,24 @@ def test_a_kernel_that_fails_or_never_ends_is_not_trusted(monkeypatch, program, 
     run = subprocess.run
     monkeypatch.setattr(build, "PATIENCE", 1)
     monkeypatch.setattr(subprocess, "run", lambda command, **how: run([command[0], "-S", "-c", program], **how))
-    assert build.compared(GRID, DEPTH) == verdict
+    assert build.compared(JOB) == verdict
 
 
-def test_the_comparison_is_of_the_kernel_that_is_built_for_the_board_and_the_depth(monkeypatch, capsys):
-    loaded = []
-    monkeypatch.setattr(agreement, "load", lambda grid, modules: loaded.append((grid, modules)))
-    monkeypatch.setattr(agreement, "disagreement", lambda grid, depth, ticks: f"{grid} {depth}" if depth > 3 else None)
-    agreement.main(10, 10, 3)
-    agreement.main(7, 5, 9)
-    assert loaded == [((10, 10), 3), ((7, 5), 9)]
-    assert capsys.readouterr().out == "agrees\n(7, 5) 9\n"
+@pytest.mark.parametrize("job", [build.Job((10, 10), 3), build.Job((7, 5), 9, "GatedConvRNN")])
+def test_the_comparison_is_of_the_kernel_that_is_built_for_the_job(monkeypatch, capsys, job):
+    """The command that is run in a process of its own says which."""
+    loaded, commands = [], []
+    monkeypatch.setattr(subprocess, "run", lambda command, **how: commands.append(command) or Said())
+    monkeypatch.setattr(agreement, "load", loaded.append)
+    monkeypatch.setattr(agreement, "disagreement", lambda job, ticks: "no" if job.modules > 3 else None)
+    assert build.compared(job) == "said"
+    (command,) = commands
+    agreement.main(*command[3:])
+    assert loaded == [job]
+    assert capsys.readouterr().out == ("no\n" if job.modules > 3 else "agrees\n")
+
+
+class Said:
+    """What a process said."""
+
+    returncode, stdout = 0, "said\n"

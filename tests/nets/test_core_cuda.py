@@ -15,12 +15,13 @@ from foresight.errors import ForesightError
 from foresight.nets.drc import build as kernel
 from foresight.nets.drc import core_cuda as fused
 from foresight.nets.drc.drc import DRC
-from foresight.nets.drc.memories import CellAndOutput
+from foresight.nets.drc.memories import CellAndOutput, ConvLSTM
 from foresight.nets.layers import convolve_natively
 from foresight.nets.net import reset_where
 from foresight.runs.architectures import paper_network
 
 DEPTH, GRID = 2, (4, 5)
+SOKOBAN = kernel.Job((10, 10), 3)
 
 
 @pytest.fixture(scope="module")
@@ -94,6 +95,42 @@ def test_connections_that_an_ablation_cuts_are_zeros():
     assert not weights.on_pooled.any()
 
 
+@pytest.mark.parametrize("memory", ["ConvLSTM", "GatedConvRNN", "SimpleConvRNN"])
+def test_gates_that_a_memory_does_not_have_are_zeros_in_front_of_those_it_has(memory):
+    stack = jax.tree.map(lambda leaf: leaf + 1, small_drc(memory=memory).stack)
+    weights, gates = fused.weights_of(stack), stack.modules[0].memory.gates
+    of_push = fused.separate(fused.push_matrix(stack, jnp.float32).reshape(-1, DEPTH, 128))[
+        :-6, 0
+    ]  # six rows are empty
+    for columns, own in (
+        (weights.on_outputs[0], stack.modules[0].on_outputs),
+        (weights.on_pooled[0], stack.modules[0].on_pooled),
+        (of_push[:288], stack.modules[0].on_input.reshape(288, -1)),
+        (of_push[-1], stack.modules[0].bias),
+    ):
+        assert own.shape[-1] == 32 * gates
+        assert not columns[..., : -32 * gates].any()
+        np.testing.assert_array_equal(columns[..., -32 * gates :], own)
+
+
+def test_a_memory_of_ones_own_is_not_covered_even_if_it_is_called_like_one_that_is(monkeypatch):
+    monkeypatch.setattr(kernel, "chosen", lambda *asked, covered: covered)
+    assert small_drc(dtype="bfloat16", memory="SimpleConvRNN").fused
+    mine = type("ConvLSTM", (ConvLSTM,), {"next": lambda self, preactivations, state: state})
+    assert not small_drc(dtype="bfloat16", memory=mine).fused
+
+
+@pytest.mark.parametrize("memory", ["ConvLSTM", "GatedConvRNN", "SimpleConvRNN"])
+def test_the_memory_that_comes_out_is_of_the_kind_that_went_in(monkeypatch, memory):
+    monkeypatch.setattr(kernel, "chosen", lambda *asked, covered: covered)
+    net = small_drc(dtype="bfloat16", memory=memory)
+    given = (net.initial_memory(), jnp.zeros((*GRID, 3), jnp.uint8), jnp.zeros((), bool))
+    after, _ = jax.eval_shape(lambda net: net.core_after_reset(given[0], net.encode(given[1]), given[2]), net)
+    assert jax.tree.map(lambda x: (x.shape, x.dtype), after) == jax.tree.map(lambda x: (x.shape, x.dtype), given[0])
+    program = str(jax.make_jaxpr(lambda net: net.core_after_reset(given[0], net.encode(given[1]), given[2]))(net))
+    assert set(re.findall(r"foresight_drc_\w+", program)) == {f"foresight_drc_wgmma_infer_4x5_{memory}"}
+
+
 def test_shifted_slots_are_the_convolution():
     """The kernel's scheme: one empty slot after each row, a margin before and after, a tap being another start."""
     height, width = GRID
@@ -134,12 +171,12 @@ def test_a_board_has_as_many_strips_as_it_needs_slots(grid, strips):
 def test_without_a_gpu_the_plain_path_runs_and_asking_for_the_kernel_says_why_not():
     if jax.default_backend() == "gpu":
         pytest.skip("there is a GPU")
-    assert not kernel.chosen("auto", (10, 10), 3, covered=True)
-    assert not kernel.chosen("xla", (10, 10), 3, covered=True)
+    assert not kernel.chosen("auto", SOKOBAN, covered=True)
+    assert not kernel.chosen("xla", SOKOBAN, covered=True)
     with pytest.raises(ForesightError, match="there is no GPU"):
-        kernel.chosen("cuda", (10, 10), 3, covered=True)
-    with pytest.raises(ForesightError, match="ConvLSTM, 32 features, bfloat16"):
-        kernel.chosen("cuda", (10, 10), 3, covered=False)
+        kernel.chosen("cuda", SOKOBAN, covered=True)
+    with pytest.raises(ForesightError, match=r"\(ConvLSTM, GatedConvRNN or SimpleConvRNN, 32 features, bfloat16\)"):
+        kernel.chosen("cuda", SOKOBAN, covered=False)
     with pytest.raises(ForesightError, match="'auto', 'cuda' or 'xla', not 'gpu'"):
         kernel.known("gpu")
 
@@ -147,20 +184,21 @@ def test_without_a_gpu_the_plain_path_runs_and_asking_for_the_kernel_says_why_no
 @pytest.mark.parametrize("form", ["wgmma", "mma"])
 def test_the_environment_chooses_the_source(monkeypatch, form):
     monkeypatch.setenv(kernel.FORCED, form)
-    assert kernel.target("infer", GRID, 3) == f"foresight_drc_{form}_infer_4x5"
+    assert kernel.target("infer", kernel.Job(GRID, 3)) == f"foresight_drc_{form}_infer_4x5_ConvLSTM"
     tiles = {"wgmma": (DEPTH, 36, 2, 2, 64, 8), "mma": (DEPTH, 36, 4, 2, 32, 8)}
     assert fused.pack(fused.weights_of(small_drc().stack)).on_outputs.shape == tiles[form]
 
 
-@pytest.mark.parametrize(("depth", "deep"), [(3, False), (4, True)])
-def test_more_than_three_modules_are_for_another_form_with_functions_of_its_own(monkeypatch, depth, deep):
-    monkeypatch.setattr(kernel, "chosen", lambda *asked: True)
+@pytest.mark.parametrize(("depth", "variant"), [(1, "alone"), (2, ""), (3, ""), (4, "deep")])
+def test_more_than_three_modules_and_one_are_for_other_forms_with_functions_of_their_own(monkeypatch, depth, variant):
+    monkeypatch.setattr(kernel, "chosen", lambda *asked, covered: covered)
     net = DRC((*GRID, 3), 5, jax.random.key(1), depth=depth, ticks=1, hidden=8, dtype="bfloat16")
     program = str(jax.make_jaxpr(net)(net.initial_memory(), jnp.zeros((*GRID, 3), jnp.uint8), jnp.zeros((), bool)))
     assert re.findall(r"foresight_drc_wgmma_infer_4x5\w*", program) == [
-        "foresight_drc_wgmma_infer_4x5" + "_deep" * deep
+        "foresight_drc_wgmma_infer_4x5_ConvLSTM" + "_" * bool(variant) + variant
     ]
-    assert f"-DDEEP={int(deep)}" in kernel.flags_for("wgmma", GRID, depth, "9.0")
+    flags = kernel.flags_for("wgmma", kernel.Job(GRID, depth), "9.0")
+    assert [f"-DDEEP={int(variant == 'deep')}", f"-DALONE={int(variant == 'alone')}"] == flags[6:8]
 
 
 @pytest.mark.parametrize(
@@ -181,7 +219,7 @@ def test_a_source_runs_on_the_gpus_it_is_made_for(monkeypatch, capability, force
     monkeypatch.delenv(kernel.FORCED, raising=False)
     if forced:
         monkeypatch.setenv(kernel.FORCED, forced)
-    assert kernel.obstacle_to.__wrapped__((10, 10), 3, "auto") == obstacle
+    assert kernel.obstacle_to.__wrapped__(SOKOBAN, "auto") == obstacle
 
 
 @pytest.mark.parametrize(("capability", "form"), [("8.0", "mma"), ("9.0", "wgmma"), ("12.0", "mma"), ("0.0", "wgmma")])
@@ -194,25 +232,26 @@ def test_the_source_is_the_one_for_the_gpu_unless_the_environment_says(monkeypat
 
 
 @pytest.mark.parametrize(
-    ("backend", "modules", "verdict", "obstacle"),
+    ("backend", "modules", "memory", "verdict", "obstacle"),
     [
-        ("auto", 9, None, None),
-        ("auto", 9, "wrong", "wrong"),
-        ("cuda", 9, "wrong", None),
-        ("auto", 3, "wrong", None),  # it has run on a GPU, so it is not asked about
+        ("auto", 9, "ConvLSTM", None, None),
+        ("auto", 9, "ConvLSTM", "wrong", "wrong"),
+        ("cuda", 9, "ConvLSTM", "wrong", None),
+        ("auto", 3, "ConvLSTM", "wrong", None),  # it has run on a GPU, so it is not asked about
+        ("auto", 1, "ConvLSTM", "wrong", "wrong"),
+        ("auto", 3, "GatedConvRNN", "wrong", "wrong"),
+        ("auto", 3, "SimpleConvRNN", "wrong", "wrong"),
     ],
 )
 def test_a_kernel_that_does_not_agree_is_taken_by_those_alone_who_insist(
-    monkeypatch, tmp_path, backend, modules, verdict, obstacle
+    monkeypatch, tmp_path, backend, modules, memory, verdict, obstacle
 ):
     monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
     monkeypatch.setattr(kernel, "capability_here", lambda: "9.0")
     monkeypatch.setattr(shutil, "which", lambda command: "/nvcc")
-    monkeypatch.setattr(kernel, "load", lambda grid, modules: tmp_path / f"{modules}.so")
-    monkeypatch.setattr(
-        kernel, "verdict_on", lambda library, grid, modules: verdict if library.stem == str(modules) else "other"
-    )
-    assert kernel.obstacle_to.__wrapped__((10, 10), modules, backend) == obstacle
+    monkeypatch.setattr(kernel, "load", lambda job: tmp_path / f"{job}.so")
+    monkeypatch.setattr(kernel, "verdict_on", lambda library, job: verdict if library.stem == str(job) else "other")
+    assert kernel.obstacle_to.__wrapped__(kernel.Job((10, 10), modules, memory), backend) == obstacle
 
 
 def test_a_source_that_there_is_not_is_an_error(monkeypatch):
@@ -236,15 +275,26 @@ def test_what_a_source_does_not_cover_is_said():
 
 @pytest.mark.soak
 @pytest.mark.parametrize(
-    ("form", "capability", "modules"),
-    [("wgmma", "9.0", 3), ("wgmma", "9.0", 9), *(("mma", c, 3) for c in ("8.0", "8.6", "8.9", "10.0", "12.0"))],
+    ("form", "capability", "modules", "memory"),
+    [
+        ("wgmma", "9.0", 3, "ConvLSTM"),
+        ("wgmma", "9.0", 3, "GatedConvRNN"),
+        ("wgmma", "9.0", 3, "SimpleConvRNN"),
+        ("wgmma", "9.0", 1, "ConvLSTM"),
+        ("wgmma", "9.0", 9, "ConvLSTM"),
+        *(("mma", capability, 3, "ConvLSTM") for capability in ("8.0", "8.6", "8.9", "10.0", "12.0")),
+        ("mma", "8.0", 3, "GatedConvRNN"),
+        ("mma", "8.0", 3, "SimpleConvRNN"),
+    ],
 )
-def test_the_sources_compile_for_each_gpu_with_few_or_no_registers_in_memory(tmp_path, form, capability, modules):
+def test_the_sources_compile_for_each_gpu_with_few_or_no_registers_in_memory(
+    tmp_path, form, capability, modules, memory
+):
     compiler = shutil.which("nvcc")
     if compiler is None:
         pytest.skip("there is no CUDA compiler (nvcc)")
     flags = ["-cubin", "-Xptxas", "-v", "-o", tmp_path / "kernel.cubin"]
-    flags += kernel.flags_for(form, (10, 10), modules, capability)
+    flags += kernel.flags_for(form, kernel.Job((10, 10), modules, memory), capability)
     done = subprocess.run([compiler, *flags], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     spilled = [int(size) for size in re.findall(r"(\d+) bytes spill stores", done.stderr)]
@@ -253,7 +303,7 @@ def test_the_sources_compile_for_each_gpu_with_few_or_no_registers_in_memory(tmp
 
 
 def test_a_prepared_network_packs_no_weights_when_it_acts(monkeypatch):
-    monkeypatch.setattr(kernel, "chosen", lambda *asked: True)
+    monkeypatch.setattr(kernel, "chosen", lambda *asked, covered: covered)
     net = small_drc(dtype="bfloat16")
     step = (net.initial_memory(), jnp.zeros((*GRID, 3), jnp.uint8), jnp.zeros((), bool))
     unpacked, packed = f"{DEPTH},3,3,64,128]", f"bf16[{DEPTH},36,2,2,64,8]"
@@ -323,6 +373,9 @@ def assert_same_bits(ours, expected):
         ("sokoban", (80, 80, 3), {"depth": 1, "ticks": 9}),
         ("sokoban", (80, 80, 3), {"depth": 9, "ticks": 1}),
         ("sokoban", (80, 80, 3), {"top_down": False, "pool_and_inject": False}),
+        ("sokoban", (80, 80, 3), {"memory": "GatedConvRNN"}),
+        ("sokoban", (80, 80, 3), {"memory": "SimpleConvRNN"}),
+        ("gridworld", (32, 32, 1), {"memory": "GatedConvRNN", "depth": 4, "ticks": 1}),
         ("sokoban-cells", (7, 5, 7), {"depth": 2, "ticks": 2}),
         ("gridworld", (32, 32, 1), {"ticks": 2}),
         ("gridworld", (32, 32, 1), {"depth": 4, "ticks": 2}),
@@ -381,19 +434,22 @@ def relative_error(leaf, exact):
 
 @pytest.mark.gpu
 @pytest.mark.parametrize(
-    ("domain", "picture", "grid", "depth", "ticks"),
+    ("domain", "picture", "grid", "depth", "ticks", "memory"),
     [
-        ("sokoban", (80, 80, 3), (10, 10), 3, 3),
-        ("sokoban", (80, 80, 3), (10, 10), 9, 1),
-        ("gridworld", (32, 32, 1), (16, 16), 3, 3),
-        ("gridworld", (32, 32, 1), (16, 16), 4, 2),
+        ("sokoban", (80, 80, 3), (10, 10), 3, 3, "ConvLSTM"),
+        ("sokoban", (80, 80, 3), (10, 10), 9, 1, "ConvLSTM"),
+        ("sokoban", (80, 80, 3), (10, 10), 1, 9, "ConvLSTM"),
+        ("sokoban", (80, 80, 3), (10, 10), 3, 3, "GatedConvRNN"),
+        ("sokoban", (80, 80, 3), (10, 10), 3, 3, "SimpleConvRNN"),
+        ("gridworld", (32, 32, 1), (16, 16), 3, 3, "ConvLSTM"),
+        ("gridworld", (32, 32, 1), (16, 16), 4, 2, "ConvLSTM"),
     ],
 )
-def test_many_trajectories_of_several_networks_give_what_each_gives_alone(domain, picture, grid, depth, ticks):
+def test_many_trajectories_of_several_networks_give_what_each_gives_alone(domain, picture, grid, depth, ticks, memory):
     """More than a GPU has multiprocessors, so that blocks take several and wait for each other."""
     networks, batch, time = 3, 100, 4
-    settings = {"depth": depth, "ticks": ticks}
-    assert kernel.chosen("cuda", grid, depth, covered=True)
+    settings, job = {"depth": depth, "ticks": ticks, "memory": memory}, kernel.Job(grid, depth, memory)
+    assert kernel.chosen("cuda", job, covered=True)
     nets = eqx.filter_vmap(
         lambda key: DRC(picture, 5, key, **paper_network("drc", domain) | settings, backend="cuda", dtype="bfloat16")
     )(jax.random.split(jax.random.key(1), networks))
@@ -408,9 +464,11 @@ def test_many_trajectories_of_several_networks_give_what_each_gives_alone(domain
     is_first = jax.random.bernoulli(jax.random.key(3), 0.2, (networks, batch, time))
 
     def one(weights, memory, input_preactivations, is_first):
-        (top, last), back = jax.vjp(lambda *a: fused.unroll(ticks, *a, is_first), weights, memory, input_preactivations)
+        (top, last), back = jax.vjp(
+            lambda *a: fused.unroll(job, ticks, *a, is_first), weights, memory, input_preactivations
+        )
         d_last = jax.tree.map(jnp.cos, last)
-        return fused.unroll(ticks, weights, memory, input_preactivations, is_first), back((jnp.sin(top), d_last))
+        return fused.unroll(job, ticks, weights, memory, input_preactivations, is_first), back((jnp.sin(top), d_last))
 
     many = jax.jit(jax.vmap(jax.vmap(one, (None, 0, 0, 0))))(weights, memory, input_preactivations, is_first)
     alone = jax.jit(one)

@@ -9,12 +9,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from foresight.bench import stamps
 from foresight.nets.drc import agreement, build
 from foresight.nets.drc import core_cuda as fused
 from tests.nets.emulator.emulate import Emulator
 
 SMALL, LARGE = (4, 5), (10, 10)
-SHALLOW, DEEP = "-DDEEP=0", "-DDEEP=1"
+SHALLOW, DEEP, ALONE = (("-DDEEP=0", "-DALONE=0"), ("-DDEEP=1", "-DALONE=0"), ("-DDEEP=0", "-DALONE=1"))
+CONVLSTM, GATED, SIMPLE = (f"-DMEMORY={memory}" for memory in build.MEMORIES)
 
 
 @pytest.fixture(scope="module")
@@ -26,25 +28,50 @@ def emulator(tmp_path_factory):
     return functools.cache(lambda *asked: Emulator(compiler, tmp_path_factory.mktemp("emulator"), *asked))
 
 
+def disagreement(monkeypatch, kernel, form, job, ticks):
+    """What `agreement` says of an emulated kernel."""
+    monkeypatch.setenv(build.FORCED, form)
+    monkeypatch.setattr(fused, "call", kernel.call)
+    return agreement.disagreement(job, ticks)
+
+
 @pytest.mark.parametrize(
     ("asked", "switch", "depth", "ticks"),
     [
-        (("mma", SMALL), False, 2, 2),
-        (("wgmma", SMALL, SHALLOW), True, 2, 2),
-        pytest.param(("mma", SMALL), True, 2, 2, marks=pytest.mark.soak),
-        pytest.param(("wgmma", SMALL, SHALLOW), False, 3, 1, marks=pytest.mark.soak),
-        pytest.param(("wgmma", SMALL, SHALLOW), True, 1, 3, marks=pytest.mark.soak),
-        pytest.param(("wgmma", SMALL, DEEP), True, 5, 1, marks=pytest.mark.soak),
-        pytest.param(("wgmma", LARGE, SHALLOW), False, 3, 2, marks=pytest.mark.soak),
-        pytest.param(("wgmma", LARGE, DEEP), True, 9, 1, marks=pytest.mark.soak),
+        (("mma", SMALL, CONVLSTM), False, 2, 2),
+        (("wgmma", SMALL, CONVLSTM, *SHALLOW), True, 2, 2),
+        pytest.param(("mma", SMALL, CONVLSTM), True, 2, 2, marks=pytest.mark.soak),
+        pytest.param(("wgmma", SMALL, CONVLSTM, *SHALLOW), False, 3, 1, marks=pytest.mark.soak),
+        pytest.param(("wgmma", SMALL, CONVLSTM, *SHALLOW), True, 1, 3, marks=pytest.mark.soak),
+        pytest.param(("wgmma", SMALL, CONVLSTM, *DEEP), True, 5, 1, marks=pytest.mark.soak),
+        pytest.param(("wgmma", LARGE, CONVLSTM, *SHALLOW), False, 3, 2, marks=pytest.mark.soak),
+        pytest.param(("wgmma", LARGE, CONVLSTM, *DEEP), True, 9, 1, marks=pytest.mark.soak),
     ],
 )
 def test_outputs_and_gradients_are_the_plain_paths(monkeypatch, emulator, asked, switch, depth, ticks):
     kernel = emulator(*asked)
     kernel.switch = switch
-    monkeypatch.setenv(build.FORCED, asked[0])
-    monkeypatch.setattr(fused, "call", kernel.call)
-    assert agreement.disagreement(asked[1], depth, ticks) is None
+    assert disagreement(monkeypatch, kernel, asked[0], build.Job(asked[1], depth), ticks) is None
+
+
+@pytest.mark.parametrize(
+    ("memory", "form"),
+    [
+        *((memory, ("wgmma", SMALL, *SHALLOW)) for memory in build.MEMORIES[1:]),
+        *(pytest.param(memory, ("mma", SMALL), marks=pytest.mark.soak) for memory in build.MEMORIES[1:]),
+        *(pytest.param(memory, ("wgmma", SMALL, *DEEP), marks=pytest.mark.soak) for memory in build.MEMORIES[1:]),
+    ],
+)
+def test_every_memory_is_the_plain_paths(monkeypatch, emulator, memory, form):
+    kernel, job = emulator(*form, f"-DMEMORY={memory}"), build.Job(SMALL, 2, memory)
+    kernel.switch = True
+    assert disagreement(monkeypatch, kernel, form[0], job, 2) is None
+
+
+def test_gates_of_another_memory_are_seen(monkeypatch, emulator):
+    kernel, job = emulator("wgmma", SMALL, CONVLSTM, *SHALLOW), build.Job(SMALL, 2, "GatedConvRNN")
+    sentence = disagreement(monkeypatch, kernel, "wgmma", job, 2)
+    assert sentence.startswith("it differs from the plain path: [0][0] by ")
 
 
 def outcome(kernel, depth, ticks, late):
@@ -56,7 +83,7 @@ def outcome(kernel, depth, ticks, late):
         return calls[-1][1]
 
     kernel.switch = late
-    stack, memory, inputs = agreement.drawn(SMALL, depth, ticks)
+    stack, memory, inputs = agreement.drawn(build.Job(SMALL, depth), ticks)
     state = jnp.sin(jnp.arange(memory.cell.size, dtype=jnp.float32)).reshape(memory.cell.shape)
     top = jnp.stack([state[0], state[-1], state[0]])
     with pytest.MonkeyPatch.context() as patch:
@@ -71,32 +98,75 @@ def assert_same_bits(ours, expected):
 
 @pytest.mark.parametrize(("depth", "ticks"), [(2, 2), (1, 2)])
 def test_the_form_for_many_modules_gives_every_bit_of_the_other(emulator, depth, ticks):
-    shallow, _ = outcome(emulator("wgmma", SMALL, SHALLOW), depth, ticks, late=False)
-    deep, _ = outcome(emulator("wgmma", SMALL, DEEP), depth, ticks, late=True)
+    shallow, _ = outcome(emulator("wgmma", SMALL, CONVLSTM, *SHALLOW), depth, ticks, late=False)
+    deep, _ = outcome(emulator("wgmma", SMALL, CONVLSTM, *DEEP), depth, ticks, late=True)
     assert_same_bits(deep, shallow)
 
 
-@pytest.mark.parametrize("form", [SHALLOW, DEEP])
-def test_a_block_that_takes_several_trajectories_gives_what_each_gives_alone(emulator, form):
-    kernel = emulator("wgmma", SMALL, form)
-    _, calls = outcome(kernel, 2, 1, late=True)
+def test_one_module_without_terms_of_what_is_below_gives_every_bit_of_the_form_with_zeros(emulator):
+    with_zeros, _ = outcome(emulator("wgmma", SMALL, CONVLSTM, *SHALLOW), 1, 2, late=False)
+    alone, _ = outcome(emulator("wgmma", SMALL, CONVLSTM, *ALONE), 1, 2, late=True)
+    assert_same_bits(alone, with_zeros)
+
+
+@pytest.mark.parametrize(
+    ("form", "depth", "networks"),
+    [
+        (SHALLOW, 2, False),
+        (DEEP, 2, True),
+        (ALONE, 1, True),
+        pytest.param(SHALLOW, 2, True, marks=pytest.mark.soak),
+        pytest.param(ALONE, 1, False, marks=pytest.mark.soak),
+    ],
+)
+def test_a_block_that_takes_several_trajectories_gives_what_each_gives_alone(emulator, form, depth, networks):
+    """Of one network, or of another network each."""
+    kernel = emulator("wgmma", SMALL, CONVLSTM, *form)
+    _, calls = outcome(kernel, depth, 1, late=True)
     of_network = {"infer": 4, "forward": 4, "backward": 2}  # the first arguments
-    for (name, results, ticks, stack, *given), alone in calls:
+    for (name, results, job, ticks, *given), alone in calls:
         shared, own = given[: of_network[name]], given[of_network[name] :]
         twice = [jnp.stack([x, jnp.flip(x, axis=-1), x]) for x in own]
+        shared = [jnp.stack([x, jnp.flip(x, axis=-1), x]) for x in shared] if networks else shared
         shapes = [jax.ShapeDtypeStruct((3, *x.shape), x.dtype) for x in results]
         if name == "backward":  # one of its results is a count of blocks
             shapes, alone = shapes[:-1], alone[:-1]
             shapes.append(jax.ShapeDtypeStruct((3, 1, 2), jnp.uint32))
-        for made, expected in zip(kernel.call(name, shapes, ticks, stack, *shared, *twice), alone, strict=False):
+        for made, expected in zip(kernel.call(name, shapes, job, ticks, *shared, *twice), alone, strict=False):
             written = ~np.isnan(np.asarray(expected, np.float32))  # the top's last hidden state is not wanted
             for at in (0, 2):
                 np.testing.assert_array_equal(np.asarray(made[at])[written], np.asarray(expected)[written])
 
 
-@pytest.mark.parametrize(("form", "depths"), [(SHALLOW, (1, 2, 3)), (DEEP, (4, 9))])
+def test_stamps_are_made_at_the_end_of_every_phase_and_change_nothing(monkeypatch, emulator):
+    """The emulated clock goes on by one at each look: so a phase takes as many cycles as it has stamps."""
+    stamped, plain = (
+        emulator("wgmma", SMALL, CONVLSTM, *SHALLOW, "-DSTAMPS=1"),
+        emulator("wgmma", SMALL, CONVLSTM, *SHALLOW),
+    )
+    assert_same_bits(outcome(stamped, 2, 2, late=True)[0], outcome(plain, 2, 2, late=False)[0])
+    stamps.read_stamps(stamped.library)
+
+    monkeypatch.setattr(fused, "call", stamped.call_traced)
+    case = stamps.Case(depth=2, ticks=1, board=SMALL, trajectories=2, unroll=2)
+    rows = stamps.measure(case, stamped.library, calls=1)["rows"]
+    groups = dict.fromkeys(("weights", "issue", "meanwhile", "products", "refill"), 12)
+    once = dict.fromkeys(("else", "gates", "state", "barrier"), 1)
+    expected = {
+        "acting": {"cycles": 64, "swap": 0} | groups | once,
+        "forward": {"cycles": 64, "swap": 0} | groups | once,
+        "backward": {"cycles": 66, "swap": 1} | groups | once | {"barrier": 2},
+    }
+    assert rows == [
+        {"pass": name, "team": team, "module_ticks": 4 if name == "backward" else 8} | of
+        for name, of in expected.items()
+        for team in (0, 1)
+    ]
+
+
+@pytest.mark.parametrize(("form", "depths"), [(SHALLOW, (2, 3)), (DEEP, (4, 9)), (ALONE, (1,))])
 def test_how_much_shared_memory_a_block_takes_is_known(emulator, form, depths):
-    bytes_of = emulator("wgmma", SMALL, form).library.shared_bytes
+    bytes_of = emulator("wgmma", SMALL, CONVLSTM, *form).library.shared_bytes
     bytes_of.restype = ctypes.c_size_t
     for depth in depths:
         assert max(bytes_of(False, depth), bytes_of(True, depth)) == build.shared_bytes(SMALL, depth)

@@ -1,6 +1,7 @@
 """Whether the kernel computes what the plain path does: outputs and gradients of a network with random numbers."""
 
 import sys
+from functools import partial
 from typing import Any
 
 import equinox as eqx
@@ -10,25 +11,27 @@ import numpy as np
 from jax import Array
 
 from foresight.nets.drc import core_cuda as fused
-from foresight.nets.drc.build import AGREES, CHANNELS, load
+from foresight.nets.drc.build import AGREES, CHANNELS, Job, load
 from foresight.nets.drc.core_xla import unroll_core
-from foresight.nets.drc.memories import CellAndOutput, ConvLSTM
+from foresight.nets.drc.memories import memory_module
 from foresight.nets.drc.stack import Stack, stack_of
+from foresight.types import Memory
 
 TICKS, TIME = 2, 3
 IS_FIRST = np.arange(TIME) == 1  # an episode starts in the middle
 FAR = 0.01, 0.06  # from the plain path: results, gradients
 
 
-def main(height: int, width: int, modules: int) -> None:
+def main(height: str, width: str, modules: str, memory: str) -> None:
     """Say on the last line whether the kernel agrees on this GPU."""
-    load((height, width), modules)
-    print(disagreement((height, width), modules, TICKS) or AGREES)
+    job = Job((int(height), int(width)), int(modules), memory)
+    load(job)
+    print(disagreement(job, TICKS) or AGREES)
 
 
-def disagreement(grid: tuple[int, int], depth: int, ticks: int) -> str | None:
+def disagreement(job: Job, ticks: int) -> str | None:
     """What the kernel gets wrong and how much, by the size of what is right; None where nothing."""
-    stack, memory, inputs = drawn(grid, depth, ticks)
+    stack, memory, inputs = drawn(job, ticks)
     with jax.default_matmul_precision("highest"):
         exact, cotangent, exact_gradients = plainly(stack, memory, inputs)
     results, gradients = by_kernel(stack, memory, inputs, cotangent)
@@ -48,27 +51,29 @@ def errors(ours: Any, exact: Any) -> list[tuple[str, float]]:
     return [(name, float(np.linalg.norm(a - b) / np.linalg.norm(b))) for name, b, a in named if b.any()]
 
 
-def drawn(grid: tuple[int, int], depth: int, ticks: int) -> tuple[Stack, CellAndOutput, Array]:
+def drawn(job: Job, ticks: int, time: int = TIME) -> tuple[Stack, Memory, Array]:
     """A network, its memory and what the observation adds [T, H, W, D, G], in numbers that bfloat16 has.
 
     What is pooled counts less than usual: rounding may move a maximum, and its gradient is elsewhere then.
     """
-    key, noise_key, cell_key, output_key, inputs_key = jax.random.split(jax.random.key(0), 5)
+    key, noise_key, memory_key, inputs_key = jax.random.split(jax.random.key(0), 4)
+    rule, shape = memory_module(job.memory), (*job.grid, CHANNELS)
     connections = dict.fromkeys(("top_down", "input_to_every_module", "boundary", "pool_and_inject"), True)
-    stack = stack_of(ConvLSTM, (*grid, CHANNELS), depth=depth, ticks=ticks, form=None, key=key, **connections)
-    leaves, structure = jax.tree.flatten(stack)
-    noises = [
-        jax.random.normal(k, x.shape) for k, x in zip(jax.random.split(noise_key, len(leaves)), leaves, strict=True)
-    ]
-    stack = structure.unflatten(
-        [x + 0.02 * noise for x, noise in zip(leaves, noises, strict=True)]
-    )  # some begin at zero
+    stack = stack_of(rule, shape, depth=job.modules, ticks=ticks, form=None, key=key, **connections)
+    stack = jax.tree.map(lambda x, noise: x + 0.02 * noise, stack, noise_like(stack, noise_key))  # some begin at zero
     stack = eqx.tree_at(
         lambda stack: [m.on_pooled for m in stack.modules], stack, replace_fn=lambda weights: weights / 8
     )
-    cell, output = (jax.random.normal(k, (depth, *grid, CHANNELS)) for k in (cell_key, output_key))
-    inputs = jax.random.normal(inputs_key, (TIME, *grid, depth, fused.WIDTH))
-    return jax.tree.map(rounded, (stack, CellAndOutput(cell, output), inputs))
+    memory = noise_like(stack.initial(jnp.dtype(jnp.float32)), memory_key)
+    inputs = jax.random.normal(inputs_key, (time, *job.grid, job.modules, rule.gates * CHANNELS))
+    return jax.tree.map(rounded, (stack, memory, inputs))
+
+
+def noise_like(tree: Any, key: Array) -> Any:
+    """Random numbers in the shapes of a tree."""
+    leaves, structure = jax.tree.flatten(tree)
+    keys = jax.random.split(key, len(leaves))
+    return structure.unflatten([jax.random.normal(k, x.shape) for k, x in zip(keys, leaves, strict=True)])
 
 
 def rounded(x: Array) -> Array:
@@ -80,7 +85,7 @@ def rounded(x: Array) -> Array:
 def plainly(*given: Any) -> tuple[Any, Any, Any]:
     """The plain path's output over time and last memory, what they might be worth, and the gradients of that."""
 
-    def run(stack: Stack, memory: CellAndOutput, inputs: Array) -> tuple[Array, CellAndOutput]:
+    def run(stack: Stack, memory: Memory, inputs: Array) -> tuple[Array, Memory]:
         apart = tuple(inputs[:, :, :, d] for d in range(len(stack.modules)))
         last, top = unroll_core(stack, memory, stack.initial(jnp.dtype(jnp.float32)), apart, IS_FIRST)
         return top, last
@@ -90,16 +95,19 @@ def plainly(*given: Any) -> tuple[Any, Any, Any]:
     return results, cotangent, back(cotangent)
 
 
-def by_kernel(stack: Stack, memory: CellAndOutput, inputs: Array, cotangent: Any) -> tuple[Any, Any]:
+def by_kernel(stack: Stack, memory: Memory, inputs: Array, cotangent: Any) -> tuple[Any, Any]:
     """The kernel's results, when it acts and when it learns, and the gradients."""
-    weights, to_stack = jax.vjp(fused.weights_of, stack)
-    memory = CellAndOutput(memory.cell, memory.output.astype(jnp.bfloat16))
-    given = (memory, fused.interleave(inputs).astype(jnp.bfloat16), IS_FIRST)
-    learning, saved = fused.unroll_and_save(stack.ticks, weights, *given)
-    d_weights, d_memory, d_inputs, _ = fused.unroll_backwards(stack.ticks, saved, cotangent)
-    acting = fused.infer(stack.ticks, fused.pack(weights), *given)
-    return (acting, learning), (*to_stack(d_weights), d_memory, fused.separate(d_inputs))
+    memory = memory._replace(output=memory.output.astype(jnp.bfloat16))
+
+    def run(ready: fused.Ready | None, stack: Stack, memory: Memory, inputs: Array) -> tuple[Array, Memory]:
+        inputs = fused.interleave(fused.all_gates(inputs)).astype(jnp.bfloat16)
+        last, top = fused.unroll_core(stack, ready, memory, inputs, IS_FIRST)
+        return top, last
+
+    learning, back = jax.vjp(partial(run, None), stack, memory, inputs)
+    acting = run(fused.prepare(stack, jnp.dtype(jnp.bfloat16)), stack, memory, inputs)
+    return (acting, learning), back(jax.tree.map(lambda x, like: x.astype(like.dtype), cotangent, learning))
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    main(*sys.argv[1:])

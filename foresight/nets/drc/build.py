@@ -14,6 +14,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import jax
 
@@ -24,13 +25,22 @@ SOURCES = {"wgmma": Path(__file__).with_name("kernel.cu"), "mma": Path(__file__)
 FORCED = "FORESIGHT_KERNEL"  # an environment variable: the source by the tensor cores' instructions it uses
 TARGETS = {"infer": "DrcInfer", "forward": "DrcForward", "backward": "DrcBackward"}
 CHANNELS = 32  # of h and c, a constant of the kernel
+MEMORIES = ("ConvLSTM", "GatedConvRNN", "SimpleConvRNN")
 SLOTS = 112  # of a block; each row of a board takes one more than it has cells
 MOST_STRIPS, MOST_WIDE = 3, 19
-SHALLOW = 3  # modules: with more, the Hopper source is compiled in another form, which keeps less on chip
+SHALLOW = 3  # modules: with more, or with one, the Hopper source is compiled in another form
 SHARED_BYTES = 232_448 - 128  # of a block on Hopper, without what is always there
 MOST_CELLS = 112  # of the other source: seven tiles of 16
 AGREES, PATIENCE = "agrees", 600  # what a comparison says; seconds it may take
 LOG = logging.getLogger("foresight")
+
+
+class Job(NamedTuple):
+    """What a library is compiled for."""
+
+    grid: tuple[int, int]
+    modules: int
+    memory: str = MEMORIES[0]
 
 
 def known(backend: str) -> str:
@@ -40,12 +50,13 @@ def known(backend: str) -> str:
     return backend
 
 
-def chosen(backend: str, grid: tuple[int, int], modules: int, covered: bool) -> bool:
+def chosen(backend: str, job: Job, covered: bool) -> bool:
     """Whether the kernel runs, for a setting `backend`: `auto` where it can and is right, `cuda` or an error."""
     if backend == "xla":
         return False
-    obstacle = None if covered else "this network is not one it covers (ConvLSTM, 32 features, bfloat16)"
-    obstacle = obstacle or obstacle_to(grid, modules, backend)
+    covers = f"{', '.join(MEMORIES[:-1])} or {MEMORIES[-1]}, {CHANNELS} features, bfloat16"
+    obstacle = None if covered else f"this network is not one it covers ({covers})"
+    obstacle = obstacle or obstacle_to(job, backend)
     if obstacle and backend == "cuda":
         raise ForesightError(f"the CUDA core cannot run: {obstacle}; `auto` takes the XLA core then")
     say_once(f"recurrent core: {'XLA, ' + obstacle if obstacle else 'CUDA kernel'}")
@@ -59,11 +70,24 @@ def say_once(sentence: str) -> None:
 
 
 @functools.cache
-def obstacle_to(grid: tuple[int, int], modules: int, backend: str) -> str | None:
-    """Why the kernel is not to run here for a grid and a depth; None when it is built and registered.
+def obstacle_to(job: Job, backend: str) -> str | None:
+    """Why the kernel is not to run here; None when it is built and registered.
 
     What a form computes that has never run on a GPU is looked at, unless `backend` is `cuda`, which insists.
     """
+    obstacle = lacking(job)
+    if obstacle:
+        return obstacle
+    try:
+        library = load(job)
+    except (OSError, subprocess.CalledProcessError) as error:
+        LOG.warning("the CUDA core did not build: %s", getattr(error, "stderr", None) or error)
+        return "it did not build"
+    return None if backend == "cuda" or is_proven(form(), job) else verdict_on(library, job)
+
+
+def lacking(job: Job) -> str | None:
+    """Why the kernel cannot even be built here; None when it can."""
     if jax.default_backend() != "gpu":
         return "there is no GPU"
     capability = capability_here()
@@ -71,17 +95,10 @@ def obstacle_to(grid: tuple[int, int], modules: int, backend: str) -> str | None
         return f"it is made for compute capability 8.0 and above, and the GPU's is {capability}"
     if form() == "wgmma" and capability != "9.0":
         return f"this source is made for compute capability 9.0, and the GPU's is {capability} (see {FORCED})"
-    obstacle = too_large(form(), grid, modules)
+    obstacle = too_large(form(), job.grid, job.modules)
     if obstacle:
         return obstacle
-    if compiler() is None:
-        return "there is no CUDA compiler (nvcc)"
-    try:
-        library = load(grid, modules)
-    except (OSError, subprocess.CalledProcessError) as error:
-        LOG.warning("the CUDA core did not build: %s", getattr(error, "stderr", None) or error)
-        return "it did not build"
-    return None if backend == "cuda" or is_proven(form(), modules) else verdict_on(library, grid, modules)
+    return "there is no CUDA compiler (nvcc)" if compiler() is None else None
 
 
 def compiler() -> str | None:
@@ -102,22 +119,22 @@ def form() -> str:
     return forced
 
 
-def load(grid: tuple[int, int], modules: int) -> Path:
-    """Build the library for a board and a depth if need be, and register its functions; where it lies."""
-    path = built(compiler(), flags_for(form(), grid, modules, capability_here()))
+def load(job: Job, *more: str) -> Path:
+    """Build the library for a job if need be, with more flags, and register its functions; where it lies."""
+    path = built(compiler(), [*more, *flags_for(form(), job, capability_here())])
     library = ctypes.CDLL(str(path))
     for name, symbol in TARGETS.items():
         function = jax.ffi.pycapsule(getattr(library, symbol))
-        jax.ffi.register_ffi_target(target(name, grid, modules), function, platform="CUDA")
+        jax.ffi.register_ffi_target(target(name, job), function, platform="CUDA")
     return path
 
 
-def verdict_on(library: Path, grid: tuple[int, int], modules: int) -> str | None:
+def verdict_on(library: Path, job: Job) -> str | None:
     """What a library gets wrong on this GPU for this depth, or None; found out once, and kept beside it."""
-    kept = library.with_suffix(f".{modules}-modules.txt")
+    kept = library.with_suffix(f".{job.modules}-modules.txt")
     if not kept.exists():
         LOG.info("comparing the CUDA core that was built with the plain path, once")
-        write_whole(kept, compared(grid, modules).encode())
+        write_whole(kept, compared(job).encode())
     verdict = kept.read_text()
     if verdict == AGREES:
         return None
@@ -125,9 +142,9 @@ def verdict_on(library: Path, grid: tuple[int, int], modules: int) -> str | None
     return "it does not compute what the plain path does"
 
 
-def compared(grid: tuple[int, int], modules: int) -> str:
+def compared(job: Job) -> str:
     """What `agreement` says, in a process of its own: there a kernel may fail or wait for ever."""
-    command = [sys.executable, "-m", "foresight.nets.drc.agreement", *map(str, (*grid, modules))]
+    command = [sys.executable, "-m", "foresight.nets.drc.agreement", *map(str, (*job.grid, job.modules)), job.memory]
     surroundings = {FORCED: form(), "PYTHONPATH": os.pathsep.join(sys.path), "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
     try:
         done = subprocess.run(
@@ -151,14 +168,14 @@ def too_large(form: str, grid: tuple[int, int], modules: int) -> str | None:
     return f"on a board of {grid[0]}x{grid[1]} cells it is made for up to {most} modules" if modules > most else None
 
 
-def is_deep(form: str, modules: int) -> bool:
-    """Whether a source is compiled in its form for many modules."""
-    return form == "wgmma" and modules > SHALLOW
+def variant(form: str, modules: int) -> str:
+    """The form of a source for so many modules: `deep` keeps less on chip, `alone` leaves out what is below."""
+    return {1: "alone"}.get(modules, "deep" if modules > SHALLOW else "") if form == "wgmma" else ""
 
 
-def is_proven(form: str, modules: int) -> bool:
+def is_proven(form: str, job: Job) -> bool:
     """Whether a form of a source has run on a GPU and passed the tests there."""
-    return form == "wgmma" and not is_deep(form, modules)
+    return form == "wgmma" and job.memory == MEMORIES[0] and not variant(form, job.modules)
 
 
 def shared_bytes(grid: Sequence[int], modules: int) -> int:
@@ -182,16 +199,17 @@ def strips(grid: Sequence[int]) -> int:
     return -(-grid[0] // rows)
 
 
-def target(name: str, grid: Sequence[int], modules: int) -> str:
+def target(name: str, job: Job) -> str:
     """What a function of the kernel is called once it is registered."""
-    return f"foresight_drc_{form()}_{name}_{grid[0]}x{grid[1]}{'_deep' if is_deep(form(), modules) else ''}"
+    parts = "foresight_drc", form(), name, "x".join(map(str, job.grid)), job.memory, variant(form(), job.modules)
+    return "_".join(filter(None, parts))
 
 
-def flags_for(form: str, grid: tuple[int, int], modules: int, capability: str) -> list[str]:
+def flags_for(form: str, job: Job, capability: str) -> list[str]:
     """What the compiler is told; Hopper's own instructions are those of `sm_90a`."""
     architecture = capability.replace(".", "") + ("a" if form == "wgmma" else "")
-    flags = ["-std=c++17", "-O3", "-w", f"-DGRID_H={grid[0]}", f"-DGRID_W={grid[1]}"]
-    flags += [f"-DDEEP={int(is_deep(form, modules))}"] * (form == "wgmma")
+    flags = ["-std=c++17", "-O3", "-w", f"-DGRID_H={job.grid[0]}", f"-DGRID_W={job.grid[1]}", f"-DMEMORY={job.memory}"]
+    flags += [f"-D{name.upper()}={int(name == variant(form, job.modules))}" for name in ("deep", "alone")]
     architectures = f"-gencode=arch=compute_{architecture},code=sm_{architecture}"
     return [*flags, architectures, "-isystem", jax.ffi.include_dir(), str(SOURCES[form])]
 

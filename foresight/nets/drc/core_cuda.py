@@ -5,22 +5,31 @@ pre-activation, and from it, once for the whole unroll, the gradient of the conv
 is written for one trajectory; `vmap` adds axes that the kernel counts (trajectories, networks).
 """
 
-from collections.abc import Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 
-from foresight.nets.drc.build import form, rows_of_plane, strips, target
-from foresight.nets.drc.memories import CellAndOutput
+from foresight.nets.drc.build import Job, form, rows_of_plane, strips, target
+from foresight.nets.drc.memories import CellAndOutput, MemoryModule
+from foresight.nets.drc.orders import (
+    CHANNELS,
+    GATES,
+    WIDTH,
+    all_gates,
+    fragments_backward,
+    fragments_forward,
+    interleave,
+    separate,
+    tiles_backward,
+    tiles_forward,
+)
 from foresight.nets.drc.stack import Module, Stack, boundary_map
 from foresight.nets.layers import blocks, windows
 from foresight.types import Memory
 
-GATES, CHANNELS = 4, 32
-WIDTH = GATES * CHANNELS
 SAME_ROWS = 16  # nine taps of the boundary map and a one, filled up to what the tensor cores take at once
 OWNED = (14, 256)  # each of 256 threads owns one channel of 14 cells
 
@@ -62,26 +71,50 @@ def unroll_core(
 
     With `ready` the weights are not packed again, and there is no derivative.
     """
+    given = (with_cell(memory), input_preactivations, is_first)
     if ready is None:
-        top, last = unroll(stack.ticks, weights_of(stack), memory, input_preactivations, is_first)
+        top, last = unroll(job_of(stack), stack.ticks, weights_of(stack), *given)
     else:
-        top, last = infer(stack.ticks, ready.core, memory, input_preactivations, is_first)
-    return last, top
+        top, last = infer(job_of(stack), stack.ticks, ready.core, *given)
+    return without_cell(memory, last), top
+
+
+def job_of(stack: Stack) -> Job:
+    """What the kernel is compiled for."""
+    first = stack.modules[0].memory
+    height, width, _ = first.initial_output.shape
+    return Job((height, width), len(stack.modules), type(first).__name__)
+
+
+def with_cell(memory: Any) -> CellAndOutput:
+    """The state as the kernel knows it: a memory without a cell has zeros there."""
+    no_cell = jnp.zeros(memory.output.shape)
+    return CellAndOutput(getattr(memory, "cell", no_cell), memory.output)
+
+
+def without_cell(memory: Any, state: CellAndOutput) -> Any:
+    """The kernel's state as the one that `memory` is."""
+    return type(memory)(**{name: getattr(state, name) for name in memory._fields})
 
 
 def weights_of(stack: Stack) -> Weights:
-    """The modules' weights, stacked; zeros stand for connections that an ablation has cut."""
+    """The modules' weights, stacked; zeros stand for connections that an ablation has cut, and gates there are not."""
 
     def on_outputs(module: Module) -> Array:
         missing = 2 * CHANNELS - module.on_outputs.shape[2]
-        return jnp.pad(module.on_outputs, ((0, 0), (0, 0), (missing, 0), (0, 0)))
+        return jnp.pad(all_gates(module.on_outputs), ((0, 0), (0, 0), (missing, 0), (0, 0)))
+
+    def cell(memory: MemoryModule) -> Array:
+        return getattr(memory, "initial_cell", jnp.zeros(memory.initial_output.shape))
 
     modules = stack.modules
     no_pool = jnp.zeros((2 * CHANNELS, WIDTH))
     return Weights(
         on_outputs=jnp.stack([on_outputs(module) for module in modules]),
-        on_pooled=jnp.stack([no_pool if module.on_pooled is None else module.on_pooled for module in modules]),
-        cell=jnp.stack([module.memory.initial_cell for module in modules]),
+        on_pooled=jnp.stack(
+            [no_pool if module.on_pooled is None else all_gates(module.on_pooled) for module in modules]
+        ),
+        cell=jnp.stack([cell(module.memory) for module in modules]),
         output=jnp.stack([module.memory.initial_output for module in modules]),
     )
 
@@ -102,59 +135,11 @@ def push_matrix(stack: Stack, dtype: jnp.dtype) -> Array:
 
 def rows_of_push(module: Module) -> Array:
     """The weights of all that stays through the ticks as one matrix: on the input, on the boundary, and the bias."""
-    on_input = jnp.zeros((3, 3, CHANNELS, WIDTH)) if module.on_input is None else module.on_input
-    on_boundary = jnp.zeros((3, 3, 1, WIDTH)) if module.on_boundary is None else module.on_boundary
-    rows = [on_input.reshape(-1, WIDTH), on_boundary.reshape(-1, WIDTH), module.bias[None]]
-    return jnp.pad(jnp.concatenate(rows), ((0, SAME_ROWS - 10), (0, 0)))
-
-
-def interleave(columns: Array) -> Array:
-    """Gate after gate [..., G] to the kernel's order of columns: a channel's four gates side by side."""
-    lead = columns.shape[:-1]
-    return jnp.swapaxes(columns.reshape(*lead, GATES, CHANNELS), -1, -2).reshape(*lead, WIDTH)
-
-
-def separate(columns: Array) -> Array:
-    """The inverse of `interleave`."""
-    lead = columns.shape[:-1]
-    return jnp.swapaxes(columns.reshape(*lead, CHANNELS, GATES), -1, -2).reshape(*lead, WIDTH)
-
-
-def tiles_forward(kernel: Array) -> Array:
-    """Weights [D, 3, 3, 2 F, G] in the order in which the tensor cores read them: [D, 36, 2, 2, 64, 8].
-
-    Steps of 16 inputs take the module's own output first; then two teams of warps, two halves of the inputs, 64 rows.
-    Of 16 rows, eight are f and o of four channels, and eight i and g.
-    """
-    depth = kernel.shape[0]
-    own_first = jnp.flip(kernel.reshape(depth, 9, 2, 2, 2, 8, 2, 2, 2, 4, 4), axis=2)
-    # axes:  0 module  1 tap  2 below or own  3 half of its channels  4, 5 channel  6, 7 gate  8, 9, 10 unit
-    parts = own_first.transpose(0, 2, 1, 3, 8, 4, 9, 7, 6, 10, 5)
-    return parts.reshape(depth, 36, 2, 2, 64, 8).astype(jnp.bfloat16)
-
-
-def tiles_backward(kernel: Array) -> Array:
-    """The same weights for the product with dz: [D, 72, 2, 64, 8]; of 16 rows, eight are channels below, eight own."""
-    depth = kernel.shape[0]
-    # axes: 0 module  1 tap  2 below or own  3, 4 channel  5 sixteen columns of dz  6, 7 column
-    parts = interleave(kernel).reshape(depth, 9, 2, 4, 8, 8, 2, 8)
-    return parts.transpose(0, 1, 5, 6, 3, 2, 4, 7).reshape(depth, 72, 2, 64, 8).astype(jnp.bfloat16)
-
-
-def fragments_forward(kernel: Array) -> Array:
-    """Weights [D, 3, 3, 2 F, G] in the order in which a warp of the other source reads them: [D, 36, 4, 2, 32, 8]."""
-    depth = kernel.shape[0]
-    # axes: 0 module  1 tap  2 sixteen channels  3, 4, 5 channel  6, 7 gate  8, 9 unit
-    parts = kernel.reshape(depth, 9, 4, 2, 4, 2, 2, 2, 4, 8).transpose(0, 1, 2, 8, 6, 9, 4, 7, 3, 5)
-    return parts.reshape(depth, 36, 4, 2, 32, 8).astype(jnp.bfloat16)
-
-
-def fragments_backward(kernel: Array) -> Array:
-    """The same weights for that source's product with dz: [D, 72, 4, 32, 8]."""
-    depth = kernel.shape[0]
-    # axes: 0 module  1 tap  2 below or own  3, 4 channel  5 sixteen columns of dz  6, 7, 8 column
-    parts = interleave(kernel).reshape(depth, 9, 2, 4, 8, 8, 2, 4, 2).transpose(0, 1, 5, 3, 4, 7, 2, 6, 8)
-    return parts.reshape(depth, 72, 4, 32, 8).astype(jnp.bfloat16)
+    width = module.bias.shape[0]
+    on_input = jnp.zeros((3, 3, CHANNELS, width)) if module.on_input is None else module.on_input
+    on_boundary = jnp.zeros((3, 3, 1, width)) if module.on_boundary is None else module.on_boundary
+    rows = [on_input.reshape(-1, width), on_boundary.reshape(-1, width), module.bias[None]]
+    return jnp.pad(all_gates(jnp.concatenate(rows)), ((0, SAME_ROWS - 10), (0, 0)))
 
 
 def batched_like(x: Array, other: Array) -> Array:
@@ -162,11 +147,9 @@ def batched_like(x: Array, other: Array) -> Array:
     return jnp.where(other.ravel()[0] == 0, x, x)
 
 
-def call(name: str, results: list[jax.ShapeDtypeStruct], ticks: int, stack: Sequence[int], *arguments: Array) -> list:
-    """One of the kernel's functions, for a stack [D, H, W]."""
-    return jax.ffi.ffi_call(target(name, stack[1:], stack[0]), results, vmap_method="expand_dims")(
-        *arguments, ticks=ticks
-    )
+def call(name: str, results: list[jax.ShapeDtypeStruct], job: Job, ticks: int, *arguments: Array) -> list:
+    """One of the kernel's functions."""
+    return jax.ffi.ffi_call(target(name, job), results, vmap_method="expand_dims")(*arguments, ticks=ticks)
 
 
 def results(inputs: Array, depth: int) -> list[jax.ShapeDtypeStruct]:
@@ -202,24 +185,23 @@ def per_trajectory(memory: CellAndOutput, inputs: Array, is_first: Array) -> tup
 
 
 def infer(
-    ticks: int, packed: Packed, memory: CellAndOutput, inputs: Array, is_first: Array
+    job: Job, ticks: int, packed: Packed, memory: CellAndOutput, inputs: Array, is_first: Array
 ) -> tuple[Array, CellAndOutput]:
     """`unroll`, of weights that are packed already."""
-    shapes = results(inputs, packed.cell.shape[0])
     given = (*packed, *per_trajectory(memory, inputs, is_first))
-    top, cell, output = call("infer", shapes, ticks, packed.cell.shape[:3], *given)
+    top, cell, output = call("infer", results(inputs, job.modules), job, ticks, *given)
     return top, CellAndOutput(cell, output)
 
 
-@partial(jax.custom_vjp, nondiff_argnums=(0,))
+@partial(jax.custom_vjp, nondiff_argnums=(0, 1))
 def unroll(
-    ticks: int, weights: Weights, memory: CellAndOutput, inputs: Array, is_first: Array
+    job: Job, ticks: int, weights: Weights, memory: CellAndOutput, inputs: Array, is_first: Array
 ) -> tuple[Array, CellAndOutput]:
     """The top module's output [T, H, W, F] and the last state.
 
     `inputs` [T, H, W, D, G] bfloat16 is what the observation adds to the pre-activations, columns interleaved.
     """
-    return infer(ticks, pack(weights), memory, inputs, is_first)
+    return infer(job, ticks, pack(weights), memory, inputs, is_first)
 
 
 class Saved(NamedTuple):
@@ -235,11 +217,11 @@ class Saved(NamedTuple):
 
 
 def unroll_and_save(
-    ticks: int, weights: Weights, memory: CellAndOutput, inputs: Array, is_first: Array
+    job: Job, ticks: int, weights: Weights, memory: CellAndOutput, inputs: Array, is_first: Array
 ) -> tuple[tuple[Array, CellAndOutput], Saved]:
     """`unroll`, with what its derivative needs."""
-    time, height, width, depth, _ = inputs.shape
-    cut = strips((height, width))
+    time, _, width, depth, _ = inputs.shape
+    cut = strips(job.grid)
     shapes = [
         *results(inputs, depth),
         jax.ShapeDtypeStruct((cut, time, ticks, depth, *OWNED, GATES), jnp.float16),
@@ -249,12 +231,12 @@ def unroll_and_save(
         jax.ShapeDtypeStruct((time, ticks + 1, depth, 2 * CHANNELS), jnp.float32),
     ]
     given = (*pack(weights), *per_trajectory(memory, inputs, is_first))
-    made = call("forward", shapes, ticks, (depth, height, width), *given)
+    made = call("forward", shapes, job, ticks, *given)
     top, cell, output, gates, cells, outputs, peaks, pooled = made
     return (top, CellAndOutput(cell, output)), Saved(weights, gates, cells, peaks, pooled, outputs, is_first)
 
 
-def unroll_backwards(ticks: int, saved: Saved, gradient: tuple[Array, CellAndOutput]) -> tuple:
+def unroll_backwards(job: Job, ticks: int, saved: Saved, gradient: tuple[Array, CellAndOutput]) -> tuple:
     """From gradients of the results to those of weights, memory and inputs."""
     d_top, d_last = gradient
     weights = saved.weights
@@ -270,8 +252,8 @@ def unroll_backwards(ticks: int, saved: Saved, gradient: tuple[Array, CellAndOut
             jax.ShapeDtypeStruct((cut, time, ticks, depth, WIDTH // 8, rows_of_plane(grid[1]), 8), jnp.bfloat16),  # dz
             jax.ShapeDtypeStruct((cut, 2), jnp.uint32),  # how far the kernel's blocks are
         ],
+        job,
         ticks,
-        (depth, *grid),
         (tiles_backward if form() == "wgmma" else fragments_backward)(weights.on_outputs),
         batched_like(interleave(weights.on_pooled).astype(jnp.bfloat16), weights.on_outputs),
         saved.gates,

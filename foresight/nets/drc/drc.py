@@ -10,7 +10,7 @@ from jax import Array
 from foresight.nets.drc import build as kernel
 from foresight.nets.drc import core_cuda as fused
 from foresight.nets.drc.core_xla import unroll_core
-from foresight.nets.drc.memories import ConvLSTM, MemoryModule, memory_module
+from foresight.nets.drc.memories import MEMORIES, MemoryModule, memory_module
 from foresight.nets.drc.stack import Stack, stack_of, stacked
 from foresight.nets.encoders import Encoder, Plan, default_encoder
 from foresight.nets.heads import Head
@@ -92,10 +92,12 @@ class DRC(Net):
     @property
     def fused(self) -> bool:
         """Whether the recurrence runs as one CUDA kernel."""
-        first = self.stack.modules[0].memory
-        height, width, features = first.initial_output.shape
-        covered = isinstance(first, ConvLSTM) and features == kernel.CHANNELS and self.dtype == "bfloat16"
-        return kernel.chosen(self.backend, (height, width), len(self.stack.modules), covered)
+        job, first = fused.job_of(self.stack), self.stack.modules[0].memory
+        known = job.memory in kernel.MEMORIES and type(first) is MEMORIES[job.memory]  # not one derived from it
+        features = first.initial_output.shape[-1]
+        return kernel.chosen(
+            self.backend, job, covered=known and features == kernel.CHANNELS and self.dtype == "bfloat16"
+        )
 
     def prepared(self, tiles: Tiles | None) -> "DRC":
         """The same network with what is made of the encoder's weights alone, and of the kernel's if that runs."""

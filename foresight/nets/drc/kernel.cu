@@ -28,7 +28,16 @@
 // is replaced when all products with the old one are done; and what is a thread's own, cells, and backward the gradients of
 // states, is in global memory, at the place where the last of it is wanted as a result.
 //
-// H, W and DEEP are compile-time constants; D, N, T are not. 32 channels.
+// A module that is ALONE has nothing below it: forward, half of the terms of the product are left out, and the weights of
+// the others all stay in the ring.
+//
+// MEMORY says what a module makes of its pre-activations. A memory that lacks gates of a ConvLSTM is given zeros for them,
+// as weights and as what the observation adds; it is kept as a ConvLSTM that forgets all, takes all and is open, so that
+// backward the gates that are not there have no gradient.
+//
+// With STAMPS, a thread of each team of the first block adds up the clock cycles of each phase of its module-ticks.
+//
+// H, W, DEEP, ALONE and MEMORY are compile-time constants; D, N, T are not. 32 channels.
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -58,11 +67,17 @@ constexpr int kHidden = kF / 8 * kPlane;         // bytes of a hidden state
 constexpr int kMine = 14;                        // slots of a thread, for one channel
 constexpr int kGroup = 3, kGroups = 12;          // a team's product goes by 36 steps of 16 terms, in groups
 constexpr int kRing = 6, kGroupBytes = 12288;    // groups of weights on chip at a time, and the size of each
+enum class Memory { ConvLSTM, GatedConvRNN, SimpleConvRNN };
+constexpr bool kCell = Memory::MEMORY == Memory::ConvLSTM;         // there is a cell, with two gates
+constexpr bool kOpens = Memory::MEMORY != Memory::SimpleConvRNN;   // there is an output gate
 constexpr bool kDeep = DEEP;                     // more modules than shared memory holds two hidden states and cells of
 constexpr int kMost = 3;                         // modules, if not
+constexpr bool kAlone = ALONE;                   // one module
+constexpr int kUsed = kAlone ? kGroups / 2 : kGroups;  // groups of a team's product forward
 constexpr int kStates = kDeep ? 1 : 2;           // hidden states of a module in shared memory
 constexpr int kPending = 2;                      // groups under way while the next is issued
 static_assert((kStrips - 1) * kTall < kH && kTall * kAcross <= kSlots, "strips cover the board and fit");
+static_assert(!kAlone || (kUsed == kRing && !kDeep), "the weights of one module stay on chip");
 
 __device__ __forceinline__ float tanh_of(float x) {
   float y;
@@ -188,6 +203,35 @@ __device__ __forceinline__ void wait(uint32_t barrier, int parity) {
       "{\n.reg .pred done;\nWAIT_%=:\nmbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n@!done bra WAIT_%=;\n}" ::"r"(barrier), "r"(parity) : "memory");
 }
 
+// Where the time of a module-tick goes: each phase ends with a stamp.
+enum Phase { kElse, kWeights, kIssue, kMeanwhile, kProducts, kRefill, kActivate, kState, kSwap, kBarrier, kPhases };
+#if STAMPS
+__device__ unsigned long long stamps[3][2][kPhases + 1];  // acting, forward, backward; team; cycles, and module-ticks
+__device__ __forceinline__ uint32_t clock_now() {
+  uint32_t now;
+  asm volatile("mov.u32 %0, %%clock;" : "=r"(now)::"memory");
+  return now;
+}
+struct Stamps {
+  int kernel;
+  bool mine;
+  uint32_t last;
+  __device__ __forceinline__ Stamps(int kernel, bool first) : kernel(kernel), mine(first && threadIdx.x % 128 == 0), last(clock_now()) {}
+  __device__ __forceinline__ void operator()(Phase phase) {
+    if (!mine) return;
+    const uint32_t now = clock_now();
+    unsigned long long* sums = stamps[kernel][threadIdx.x / 128];
+    atomicAdd(sums + phase, (unsigned long long)(now - last)), last = now;
+    if (phase == kElse) atomicAdd(sums + kPhases, 1ull);
+  }
+};
+#else
+struct Stamps {
+  __device__ __forceinline__ Stamps(int, bool) {}
+  __device__ __forceinline__ void operator()(Phase) {}
+};
+#endif
+
 // Weights on their way from L2: a ring of groups of steps. A thread of either team, in turn, fills it in the order of
 // use, some groups ahead; each warp says when it is done with a group. A module-tick goes round twice, so that places
 // and parities are known when compiling.
@@ -205,8 +249,8 @@ struct Ring {
     expect_bytes(full + place * 8, kGroupBytes);
     load_bulk(data + place * kGroupBytes, from, kGroupBytes, full + place * 8);
   }
-  __device__ __forceinline__ void start(const unsigned char* here) const {
-    for (int group = 0; group < kLead; ++group) ask(group, here + group * kGroupBytes);
+  __device__ __forceinline__ void start(const unsigned char* here, int groups) const {
+    for (int group = 0; group < groups; ++group) ask(group, here + group * kGroupBytes);
   }
   // After group `group` has been issued: the one that comes `kLead` later takes a place that all are done with.
   __device__ __forceinline__ void go_on(int group, const unsigned char* here, const unsigned char* next, bool first, bool last) const {
@@ -215,7 +259,7 @@ struct Ring {
     if (!first || group + kLead >= kRing) wait(empty + place * 8, (group + 2 * kGroups + kLead - kRing) % kGroups / kRing);
     ask(place, coming < kGroups ? here + coming * kGroupBytes : next + (coming - kGroups) * kGroupBytes);
   }
-  __device__ __forceinline__ void await(int group) const { wait(full + group % kRing * 8, group / kRing); }
+  __device__ __forceinline__ void await(int group, int rounds) const { wait(full + group % kRing * 8, (group / kRing + rounds) % 2); }
   __device__ __forceinline__ void release(int group) const {
     if (threadIdx.x % 32 == 0) arrive(empty + group % kRing * 8);
   }
@@ -476,7 +520,7 @@ __device__ __forceinline__ void save_hidden(const ForwardArgs& args, const Place
 template <bool kSave>
 __device__ __forceinline__ void update_module(const ForwardArgs& args, const Place& at, const ForwardShared& s,
                                               const float (&acc)[kSlots / 2], int which, int d, const uint2 (&inputs)[kMine], const float (&cell)[kMine],
-                                              size_t tick, int turn) {
+                                              size_t tick, int turn, Stamps& stamp) {
   const bool upper = at.half;
   const float4 inj = s.injected[d * kF + at.channel];
   bf16 h[kMine];
@@ -493,11 +537,11 @@ __device__ __forceinline__ void update_module(const ForwardArgs& args, const Pla
     for (int e = 0; e < 2; ++e) {
       const int i = j * 2 + e;
       float2 fi = unpack(inputs[i].x), og = unpack(inputs[i].y);
-      float f = sigmoid_of((upper ? got[e] : kept[e]) + inj.x + fi.x), in = sigmoid_of((upper ? got[2 + e] : kept[2 + e]) + inj.y + fi.y);
-      float o = sigmoid_of((upper ? kept[e] : got[e]) + inj.z + og.x), g = tanh_of((upper ? kept[2 + e] : got[2 + e]) + inj.w + og.y);
-      float before = kDeep ? cell[i] : *s.cell.place(at, d, i), after = fmaf(f, before, in * g);
-      s.cell.put(at, d, i, after);
-      h[i] = __float2bfloat16(o * tanh_of(after));
+      float f = kCell ? sigmoid_of((upper ? got[e] : kept[e]) + inj.x + fi.x) : 0, in = kCell ? sigmoid_of((upper ? got[2 + e] : kept[2 + e]) + inj.y + fi.y) : 1;
+      float o = kOpens ? sigmoid_of((upper ? kept[e] : got[e]) + inj.z + og.x) : 1, g = tanh_of((upper ? kept[2 + e] : got[2 + e]) + inj.w + og.y);
+      float before = !kCell ? 0 : kDeep ? cell[i] : *s.cell.place(at, d, i), after = kCell ? fmaf(f, before, in * g) : g;
+      if (kCell) s.cell.put(at, d, i, after);
+      h[i] = __float2bfloat16(o * (kCell ? tanh_of(after) : after));
       if (kSave) {
         size_t where = (tick * kMine + i) * kThreads + at.granule();
         args.cells[where] = before;
@@ -509,7 +553,9 @@ __device__ __forceinline__ void update_module(const ForwardArgs& args, const Pla
     if (kSave && !threadIdx.x) await_reading();
     meet();
   }
+  stamp(kActivate);
   settle(at, s, h, other(which), d, turn);
+  stamp(kState);
 }
 
 template <bool kSave>
@@ -532,18 +578,24 @@ __global__ void __launch_bounds__(kThreads, 1) forward(ForwardArgs args) {
   __syncthreads();
   const auto weights_of = [&](int b) { return args.weights + (size_t)(b / args.batch_per_weights) * D * kGroups * kGroupBytes; };
   const int clusters = gridDim.x / kStrips, first = blockIdx.x / kStrips;
-  if (!threadIdx.x) ring.start(weights_of(first));
+  if (!threadIdx.x) ring.start(weights_of(first), kAlone ? kUsed : Ring::kLead);
   const uint32_t hidden = shared_address(s.hidden) + kMargin * 16;
   const bf16* inputs_here = args.inputs + at.channel * 4;
   const int team = warp / 4;                     // 64 gates each
 
   int which = 0, turn = 0;                       // buffer of the states before a tick; of strips' parts
+  int rounds = 0;                                // of the ring, if it goes round with the networks alone
+  Stamps stamp(kSave, !blockIdx.x);
   for (int b = first; b < args.batch; b += clusters) {
     const size_t net = b / args.batch_per_weights, strip = (size_t)b * kStrips + at.strip;
     const unsigned char* weights = weights_of(b);
     const bf16* pool = args.pool + net * D * 64 * kGates;
     const bool last_one = b + clusters >= args.batch;
     if (kDeep) s.cell.base = args.c_last + b * state;
+    if (kAlone && b != first && weights != weights_of(b - clusters)) {  // all products with the old ones are done
+      if (!threadIdx.x) ring.start(weights, kUsed);
+      ++rounds;
+    }
     for (int t = 0; t < T; ++t) {
       const size_t step = (size_t)b * T + t, kept = strip * T + t;  // the same in arrays that have strips
       const bool start = args.starts[step];
@@ -562,9 +614,11 @@ __global__ void __launch_bounds__(kThreads, 1) forward(ForwardArgs args) {
           float cell[kMine];
           PoolWeights pooling;
           float acc[kSlots / 2];
+          stamp(kElse);
 #pragma unroll
-          for (int group = 0; group < kGroups; ++group) {
-            ring.await(group);
+          for (int group = 0; group < kUsed; ++group) {
+            ring.await(group, rounds);
+            stamp(kWeights);
             hold(acc);
             begin_products();
 #pragma unroll
@@ -574,6 +628,7 @@ __global__ void __launch_bounds__(kThreads, 1) forward(ForwardArgs args) {
             }
             commit_products();
             hold(acc);
+            stamp(kIssue);
             if (group == 0 && (n || d)) pooling.fetch(pool, d ? d - 1 : D - 1);
             if (group == 2 && (n || d)) {        // while the tensor cores work: what the last module-tick left to do
               const int last = d ? d - 1 : D - 1;
@@ -581,26 +636,33 @@ __global__ void __launch_bounds__(kThreads, 1) forward(ForwardArgs args) {
               unite(at, s, last, turn);
               inject(s, last, turn, pooling);
               if (kSave) save_hidden(args, at, s, d ? other(which) : which, last, kept * (N + 1) * D + before, step * (N + 1) * D + before);
-              if (D == 1) __syncthreads();       // it is wanted at the end of this very module-tick
+              if (D == 1 && !kAlone) __syncthreads();  // it is wanted at the end of this very module-tick
             }
-            if (group >= 3 && group < 10)        // what the observation adds, two loads at a time
+            if (kAlone && group == 2) __syncthreads();  // likewise; and nobody, with no ring to hold it back, settles while others save
+            constexpr int kAtOnce = kAlone ? 5 : 2;
+            if (group >= 3)                      // what the observation adds, a few loads at a time
 #pragma unroll
-              for (int i = group * 2 - 6; i < group * 2 - 4; ++i)
+              for (int i = (group - 3) * kAtOnce; i < min((group - 2) * kAtOnce, kMine); ++i)
                 inputs[i] = ask(reinterpret_cast<const uint2*>(inputs_here + ((step * kCells + at.cell(i)) * D + d) * kGates));
-            if (kDeep && group == 10) s.cell.fetch(at, d, cell);
-            if (group + 1 < kGroups) await_products<kPending>(); else await_products<0>();
+            if (kDeep && kCell && group == 10) s.cell.fetch(at, d, cell);
+            stamp(kMeanwhile);
+            if (group + 1 < kUsed) await_products<kPending>(); else await_products<0>();
+            stamp(kProducts);
+            if (kAlone) continue;
             if (group >= kPending) ring.release(group - kPending);
             ring.go_on(group, weights + d * kGroups * kGroupBytes, next, b == first && !t && !n && !d, ends && last_one);
             if (group + 1 == kGroups)
 #pragma unroll
               for (int done = kGroups - kPending; done < kGroups; ++done) ring.release(done);
+            stamp(kRefill);
           }
           hold(acc);
           turn = 1 - turn;
-          update_module<kSave>(args, at, s, acc, which, d, inputs, cell, (kept * N + n) * D + d, turn);
+          update_module<kSave>(args, at, s, acc, which, d, inputs, cell, (kept * N + n) * D + d, turn, stamp);
           if (kSave && kStrips > 1 && !threadIdx.x) await_reading();  // neighbours may write to what was stored
           publish();
           meet();  // the new h_d and its pooled values are there
+          stamp(kBarrier);
         }
       }
       PoolWeights pooling;
@@ -674,10 +736,10 @@ __device__ __forceinline__ void through_gates(const Place& at, const BackwardSha
     float dc = kDeep ? d_cell[i] : *s.d_cell.place(at, d, i), dh = d_hidden[i], before = kept.cells[i];
     float2 fi = unpack_gates(kept.gates[i].x), og = unpack_gates(kept.gates[i].y);
     float f = fi.x, in = fi.y, o = og.x, g = og.y;
-    float squashed = tanh_of(fmaf(f, before, in * g));
-    dc = fmaf(dh * o, 1 - squashed * squashed, dc);
+    float squashed = kCell ? tanh_of(fmaf(f, before, in * g)) : g;
+    dc = kCell ? fmaf(dh * o, 1 - squashed * squashed, dc) : dh * o;
     float df = dc * before * f * (1 - f), di = dc * g * in * (1 - in), d_o = dh * squashed * o * (1 - o), dg = dc * in * (1 - g * g);
-    s.d_cell.put(at, d, i, dc * f);
+    if (kCell) s.d_cell.put(at, d, i, dc * f);
     if (!at.is_cell(i)) continue;
     uint2 packed = make_uint2(pack(df, di), pack(d_o, dg));
     *reinterpret_cast<uint2*>(mine + i / 2 * 128 + i % 2 * 16) = packed;
@@ -768,7 +830,7 @@ __device__ __forceinline__ void walk_back(const BackwardArgs& args, unsigned cha
   for (int i = threadIdx.x; i < 16 * kPlane / 16; i += kThreads) reinterpret_cast<uint4*>(s.dz)[i] = make_uint4(0, 0, 0, 0);
   meet();
   const unsigned char* weights = args.weights + which_net * D * kGroups * kGroupBytes;
-  if (!threadIdx.x) ring.start(weights + (D - 1) * kGroups * kGroupBytes);
+  if (!threadIdx.x) ring.start(weights + (D - 1) * kGroups * kGroupBytes, Ring::kLead);
   const uint4* pool = reinterpret_cast<const uint4*>(args.pool + (which_net * D * 64 + threadIdx.x / 4) * kGates) + threadIdx.x % 4;
   for (int d = 0; d < D; ++d)
 #pragma unroll
@@ -782,6 +844,7 @@ __device__ __forceinline__ void walk_back(const BackwardArgs& args, unsigned cha
   Kept kept;
 #pragma unroll
   for (int i = 0; i < kMine; ++i) kept.fetch(args, ((strip * T + T - 1) * N + N - 1) * D + D - 1, i);
+  Stamps stamp(2, !b && !at.strip);
   float d_hidden[kMine];                         // of the module whose turn is next
 #pragma unroll
   for (int i = 0; i < kMine; ++i) d_hidden[i] = kDeep && !at.is_cell(i) ? 0 : *s.d_hidden.place(at, D - 1, i);
@@ -797,16 +860,20 @@ __device__ __forceinline__ void walk_back(const BackwardArgs& args, unsigned cha
         const size_t tick = ((strip * T + t) * N + n) * D + d;
         const int below = d ? d - 1 : D - 1;
         float d_cell[kMine], d_below[kMine];
-        if (kDeep) s.d_cell.fetch(at, d, d_cell);
+        stamp(kElse);
+        if (kDeep && kCell) s.d_cell.fetch(at, d, d_cell);
         through_gates(at, s, d, kept, d_cell, d_hidden);
+        stamp(kActivate);
         publish();
         meet();  // dz and its column sums are there
+        stamp(kBarrier);
         float acc[kSlots / 2];
         uint4 row[4];
         uint32_t peaks;                          // of h_d before the tick
 #pragma unroll
         for (int group = 0; group < kGroups; ++group) {
-          ring.await(group);
+          ring.await(group, 0);
+          stamp(kWeights);
           hold(acc);
           begin_products();
 #pragma unroll
@@ -816,6 +883,7 @@ __device__ __forceinline__ void walk_back(const BackwardArgs& args, unsigned cha
           }
           commit_products();
           hold(acc);
+          stamp(kIssue);
           if (group == 0) {                      // what can wait until the tensor cores have work
             if (!threadIdx.x) store_bulk(args.dz + tick * 16 * kPlane, s.dz, 16 * kPlane);
             peaks = ask(args.peaks + (((strip * T + t) * (N + 1) + n) * D + d) * kThreads + threadIdx.x);
@@ -828,20 +896,26 @@ __device__ __forceinline__ void walk_back(const BackwardArgs& args, unsigned cha
           if (group >= 4 && group < 11 && (t || n || d))  // the module-tick that comes next is the one stored before
 #pragma unroll
             for (int i = group * 2 - 8; i < group * 2 - 6; ++i) kept.fetch(args, tick - 1, i);
+          stamp(kMeanwhile);
           if (group + 1 < kGroups) await_products<kPending>(); else await_products<0>();
+          stamp(kProducts);
           if (group >= kPending) ring.release(group - kPending);
           ring.go_on(group, weights + d * kGroups * kGroupBytes, weights + below * kGroups * kGroupBytes,
                      t == T - 1 && n == N - 1 && d == D - 1, !t && !n && !d);
           if (group + 1 == kGroups)
 #pragma unroll
             for (int done = kGroups - kPending; done < kGroups; ++done) ring.release(done);
+          stamp(kRefill);
         }
         hold(acc);
         if (team) hand_over<28>(s, acc); else hand_over<0>(s, acc);
         if (!threadIdx.x) await_reading();
         if (kDeep) s.d_hidden.fetch(at, below, d_below);
+        stamp(kSwap);
         meet();  // the halves are swapped, every warp is done with dz, d_pooled is there
+        stamp(kBarrier);
         if (team) pass_on<28>(at, s, acc, d, below, peaks, d_below, d_hidden); else pass_on<0>(at, s, acc, d, below, peaks, d_below, d_hidden);
+        stamp(kState);
       }
     }
     if (args.starts[step])
@@ -1080,3 +1154,11 @@ XLA_FFI_DEFINE_HANDLER_SYMBOL(DrcForward, Forward, BIND EIGHT_ARGS THREE_RESULTS
 XLA_FFI_DEFINE_HANDLER_SYMBOL(DrcBackward, Backward,
                               BIND EIGHT_ARGS.Arg<ffi::AnyBuffer>().Arg<ffi::AnyBuffer>() THREE_RESULTS THREE_RESULTS THREE_RESULTS,
                               {ffi::Traits::kCmdBufferCompatible});
+
+#if STAMPS
+// What has been stamped since it was asked for last.
+extern "C" int DrcStamps(void* to) {
+  static const unsigned char none[sizeof stamps] = {};
+  return cudaMemcpyFromSymbol(to, stamps, sizeof stamps) || cudaMemcpyToSymbol(stamps, none, sizeof stamps);
+}
+#endif

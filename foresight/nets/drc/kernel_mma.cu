@@ -19,7 +19,7 @@
 //
 // Shared memory is 99 kB a block on some GPUs: pool weights, and backward the gradients of the state, stay in L2 there.
 //
-// H, W, the grid, are compile-time constants; D, N, T are not. 32 channels.
+// H, W, the grid, and MEMORY (see kernel.cu) are compile-time constants; D, N, T are not. 32 channels.
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -44,6 +44,9 @@ constexpr int kHiddenPitch = kF * 2 + 16;        // bytes; the 16 spare bytes sp
 constexpr int kGatePitch = kGates * 2 + 16;
 constexpr int kForwardSteps = 36;                // k-steps of 16: 9 taps * 64 channels
 constexpr int kBackwardSteps = 72;               // 9 taps * 128 gates
+enum class Memory { ConvLSTM, GatedConvRNN, SimpleConvRNN };
+constexpr bool kCell = Memory::MEMORY == Memory::ConvLSTM;        // there is a cell, with two gates
+constexpr bool kOpens = Memory::MEMORY != Memory::SimpleConvRNN;  // there is an output gate
 
 __device__ __forceinline__ float tanh_of(float x) {
   float y;
@@ -263,10 +266,10 @@ __device__ __forceinline__ void update_module(const ForwardArgs& args, const Pla
           float2 w = unpack(words[ch * 2 + gate / 2]);
           z[gate] = acc[tile][gate][half * 2 + ch] + inj[ch * 4 + gate] + (gate % 2 ? w.y : w.x);
         }
-        float f = sigmoid_of(z[0]), i = sigmoid_of(z[1]), o = sigmoid_of(z[2]), g = tanh_of(z[3]);
+        float f = kCell ? sigmoid_of(z[0]) : 0, i = kCell ? sigmoid_of(z[1]) : 1, o = kOpens ? sigmoid_of(z[2]) : 1, g = tanh_of(z[3]);
         float& cell_value = c[half * 2 + ch];
-        cell_value = fmaf(f, cell_value, i * g);
-        h[ch] = o * tanh_of(cell_value);
+        if (kCell) cell_value = fmaf(f, cell_value, i * g);
+        h[ch] = o * (kCell ? tanh_of(cell_value) : g);
         out[ch * 4] = f, out[ch * 4 + 1] = i, out[ch * 4 + 2] = o, out[ch * 4 + 3] = g;
       }
       if (kSave)
@@ -464,9 +467,9 @@ __device__ __forceinline__ void through_gates(const BackwardArgs& args, const Pl
         const float2 fi = unpack_gates(ch ? in.z : in.x), og = unpack_gates(ch ? in.w : in.y);
         float f = fi.x, i = fi.y, o = og.x, g = og.y;
         float cp = ch ? old.y : old.x;
-        float tc = tanh_of(fmaf(f, cp, i * g));
+        float tc = kCell ? tanh_of(fmaf(f, cp, i * g)) : g;
         float dhv = dh[half * 2 + ch];
-        float dct = fmaf(dhv * o, 1 - tc * tc, dc[half * 2 + ch]);
+        float dct = kCell ? fmaf(dhv * o, 1 - tc * tc, dc[half * 2 + ch]) : dhv * o;
         dz[ch * 4] = dct * cp * f * (1 - f);
         dz[ch * 4 + 1] = dct * g * i * (1 - i);
         dz[ch * 4 + 2] = dhv * tc * o * (1 - o);

@@ -6,6 +6,7 @@ import re
 import subprocess
 from pathlib import Path
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -43,6 +44,7 @@ INSTRUCTIONS = {
         "await_storing": "gpu::finish_storing();",
         "tell": "gpu::tell(counter, value);",
         "await_word": "wait_until([=] { return *counter >= value; });",
+        "clock_now": "return gpu::clock();",
         "strip_of_block": "return 0;",  # boards of one strip
         "there": "return 0;",
         "put": "",
@@ -78,17 +80,32 @@ class Emulator:
         self.library = ctypes.CDLL(str(library))
         self.switch = True  # `mma`: all that may be is in shared memory; `wgmma`: what runs by itself is late
 
-    def call(self, name, results, ticks, stack, *arguments):
-        """What the GPU's function of this name gives for one trajectory, or several of one network."""
+    def call(self, name, results, job, ticks, *arguments):
+        """What the GPU's function of this name gives for one trajectory, or several of one network or of several."""
+        return [jnp.asarray(x) for x in self.computed(name, results, job, ticks, *arguments)]
+
+    def call_traced(self, name, results, job, ticks, *arguments):
+        """The same within a compiled program."""
+
+        def on_host(*given):
+            lead = given[4].shape[: given[4].ndim - arguments[4].ndim]  # as many as there are trajectories
+            shapes = [jax.ShapeDtypeStruct((*lead, *x.shape), x.dtype) for x in results]
+            return self.computed(name, shapes, job, ticks, *given)
+
+        return jax.pure_callback(on_host, results, *arguments, vmap_method="expand_dims")
+
+    def computed(self, name, results, job, ticks, *arguments):
+        """What the function writes."""
         given = [np.ascontiguousarray(x) for x in arguments]
         made = [np.frombuffer(b"\xff" * x.size * x.dtype.itemsize, x.dtype).reshape(x.shape).copy() for x in results]
         states, is_first = (given[8], given[6]) if name == "backward" else (given[4], given[7])
-        sizes = [math.prod(states.shape[:-4]), stack[0], ticks, is_first.shape[-1]]
+        batch, networks = math.prod(states.shape[:-4]), math.prod(given[0].shape[: -5 if name == "backward" else -6])
+        sizes = [batch, batch // networks, job.modules, ticks, is_first.shape[-1]]
         if name == "backward":
             self.run("backward_of", [], [*given, *made], sizes)
         else:
             self.run("forward_of", [name == "forward"], [*given, *made, *([None] * (8 - len(made)))], sizes)
-        return [jnp.asarray(x) for x in made]
+        return made
 
     def run(self, name, before, buffers, sizes):
         """One of the library's functions."""

@@ -71,6 +71,7 @@ inline float __uint_as_float(uint32_t v) {
   return f;
 }
 inline uint32_t atomicAdd(uint32_t* p, uint32_t more) { return (*p += more) - more; }
+inline void atomicAdd(unsigned long long* p, unsigned long long more) { *p += more; }
 
 // Threads of a block.
 struct Index { int x; };

@@ -114,6 +114,10 @@ void await(int more) {
   }
 }
 
+// A clock that goes on by one whenever a thread looks at it.
+static std::map<int, uint32_t> clocks;
+uint32_t clock() { return ++clocks[threadIdx.x]; }
+
 void begin_block() {
   barriers.clear(), copies.clear(), stores.clear(), issued.clear();
   teams[0] = teams[1] = {};
@@ -123,13 +127,20 @@ void begin_block() {
 
 #include DEVICE_CODE
 
+#if STAMPS
+extern "C" int DrcStamps(void* to) {
+  memcpy(to, stamps, sizeof stamps), memset(stamps, 0, sizeof stamps);
+  return 0;
+}
+#endif
+
 extern "C" size_t shared_bytes(bool back, int D) { return back ? backward_bytes(D) : forward_bytes(D); }
 
 extern "C" const char* forward_of(bool save, const void* weights, const void* pool, const float* c0, const void* h0, const float* c, const void* h,
                                   const void* inputs, const uint8_t* starts, void* top, float* c_last, void* h_last, void* gates, float* cells, void* hiddens,
-                                  uint32_t* peaks, float* pooled, int batch, int D, int N, int T, bool late) {
+                                  uint32_t* peaks, float* pooled, int batch, int batch_per_weights, int D, int N, int T, bool late) {
   ForwardArgs args{(const unsigned char*)weights, (const bf16*)pool, c0, (const bf16*)h0, c, (const bf16*)h, (const bf16*)inputs, starts, (bf16*)top, c_last,
-                   (bf16*)h_last, (uint2*)gates, cells, (unsigned char*)hiddens, peaks, pooled, batch, batch, D, N, T};
+                   (bf16*)h_last, (uint2*)gates, cells, (unsigned char*)hiddens, peaks, pooled, batch, batch_per_weights, D, N, T};
   gpu::late = late;
   return run(1, kThreads, forward_bytes(D), [&] {  // one block takes all trajectories
     if (!threadIdx.x) gpu::begin_block();
@@ -140,10 +151,10 @@ extern "C" const char* forward_of(bool save, const void* weights, const void* po
 extern "C" const char* backward_of(const void* weights, const void* pool, const void* gates, const float* cells, const uint32_t* peaks, const void* hiddens,
                                    const uint8_t* starts, const void* d_top, const float* d_c_last, const float* d_h_last, float* gradient, void* d_inputs,
                                    float* dz_sums, float* d_c_memory, float* d_h_memory, float* d_c_initial, float* d_h_initial, void* dz, uint32_t* progress,
-                                   int batch, int D, int N, int T, bool late) {
+                                   int batch, int batch_per_weights, int D, int N, int T, bool late) {
   BackwardArgs args{(const unsigned char*)weights, (const bf16*)pool, (const uint2*)gates, cells, peaks, starts, (const bf16*)d_top, d_c_last, d_h_last,
                     (unsigned char*)dz, dz_sums, d_c_memory, d_h_memory, d_c_initial, d_h_initial, (const unsigned char*)hiddens, gradient, (uint4*)d_inputs,
-                    progress, batch, batch, D, N, T};
+                    progress, batch, batch_per_weights, D, N, T};
   gpu::late = late;
   memset(progress, 0, batch * 8);
   return run(batch * (1 + 3 * D), kThreads, backward_bytes(D), [&] {

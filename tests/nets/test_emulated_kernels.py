@@ -74,6 +74,7 @@ def test_gates_of_another_memory_are_seen(monkeypatch, emulator):
     assert sentence.startswith("it differs from the plain path: [0][0] by ")
 
 
+@functools.cache
 def outcome(kernel, depth, ticks, late):
     """Results and gradients, and every call of the kernel's functions with what it gave."""
     calls = []

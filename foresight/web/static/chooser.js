@@ -81,12 +81,13 @@ export class Chooser {
   async seek(want) {
     const { page } = this;
     await page.guarded(async () => {
-      const { agent, set, think } = page.state;
+      const { agent, set, think } = page.state, { turn } = page;
       let after = page.state.board ? -1 : page.state.level, found = {};
       const word = want === "fail" ? "fails" : "solves";
       while (!found.is_end && found.level === undefined) {
         page.say(`Looking for a level that it ${word}, from ${after + 1} on …`);
         const answer = await getNext({ agent, set, after, think, want });
+        if (turn !== page.turn) return;
         if (answer.level === null) after = answer.tried_to;
         found = answer.level === null ? { is_end: answer.is_end } : answer;
       }

@@ -91,11 +91,13 @@ export class Draw {
   check(text, isPasted) {
     clearTimeout(this.waiting);
     this.valid = null;
+    const { turn } = this.page;
     this.waiting = setTimeout(async () => {
       this.asking?.abort();
       this.asking = new AbortController();
       try {
         const answer = await getCheck({ board: text, agent: this.page.state.agent }, this.asking.signal);
+        if (turn !== this.page.turn) return;
         if (isPasted) this.board = boardOfRows(answer.rows, this.board.height, this.board.width);
         this.judge(answer);
       } catch (problem) {
@@ -127,8 +129,8 @@ export class Draw {
   async prove() {
     if (!this.valid) return;
     this.say("Searching …");
-    const asked = this.valid, found = await findSolution(this.board);
-    if (asked !== this.valid) return;
+    const asked = this.valid, { turn } = this.page, found = await findSolution(this.board);
+    if (asked !== this.valid || turn !== this.page.turn) return;
     this.say(`${found.outcome === "solved" ? "Yes: " : ""}${describeSolution(found)}`, found.outcome === "exhausted");
   }
 

@@ -133,7 +133,7 @@ class Page {
     else if (!state.board && !this.start.sets.some(({ name }) => name === state.set)) state.set = this.chooser.fitting()[0]?.name ?? "";
     this.chooser.show();
     this.showMode();
-    this.modes.watch.stop();
+    this.modes.watch.leave();
     if (this.isWatching) await this.modes.watch.load(isNew);
     else {
       const board = await this.firstBoard();
@@ -222,9 +222,9 @@ class Page {
   }
 
   key(event) {
-    const { target } = event, tag = target.tagName;
-    if (event.ctrlKey || event.metaKey || event.altKey || tag === "TEXTAREA" || tag === "SELECT" || tag === "INPUT") return;
-    if (tag === "BUTTON" && (event.key === " " || event.key === "Enter")) return;
+    const { target } = event, tag = target.tagName, isPressed = tag === "BUTTON" || target.type === "checkbox";
+    if (event.ctrlKey || event.metaKey || event.altKey || tag === "TEXTAREA" || tag === "SELECT" || (tag === "INPUT" && !isPressed)) return;
+    if (isPressed && (event.key === " " || event.key === "Enter")) return;
     if (target.getAttribute("role") === "tab" && event.key.startsWith("Arrow")) { this.nextTab(event); return; }
     const mode = this.isWatching ? "watch" : this.state.mode;
     if (this.agent && this.modes[mode].key(event)) event.preventDefault();
@@ -249,4 +249,4 @@ class Page {
 }
 
 const page = new Page();
-page.open().catch((problem) => page.fail(problem));
+page.guarded(() => page.open());

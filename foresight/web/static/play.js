@@ -2,6 +2,7 @@
 
 import { getEpisode } from "./api.js";
 import { isSolved, rowsOfBoard, step } from "./rules.js";
+import { counted } from "./solution.js";
 
 const KEYS = { ArrowUp: 1, ArrowDown: 2, ArrowLeft: 3, ArrowRight: 4, w: 1, s: 2, a: 3, d: 4 };
 const WAYS = ["stay", "up", "down", "left", "right"];
@@ -71,7 +72,7 @@ export class Play {
   }
 
   verdict() {
-    const own = `Solved in ${this.past.length} moves!`;
+    const own = `Solved in ${counted(this.past.length, "move")}!`;
     if (!this.rival) return own;
     if (!this.rival.solved) return `${own} The agent does not solve this one.`;
     const ahead = this.rival.moves - this.past.length;
@@ -97,14 +98,13 @@ export class Play {
 
   /** Have the agent play the same level, to run beside. */
   async race() {
+    const { turn } = this.page;
     this.rival = null;
     if (byId("ghost").checked) {
-      try {
-        this.rival = await getEpisode({ ...this.page.wanted(), think: HINT_THINKING });
-        this.say(this.rival.solved ? `Its ghost solves it in ${this.rival.moves} moves.` : "Its ghost does not solve this level: beat it!");
-      } catch (problem) {
-        this.say(problem.message);
-      }
+      const rival = await getEpisode({ ...this.page.wanted(), think: HINT_THINKING }).catch((problem) => this.say(problem.message));
+      if (turn !== this.page.turn) return;
+      this.rival = rival ?? null;
+      if (rival) this.say(rival.solved ? `Its ghost solves it in ${counted(rival.moves, "move")}.` : "Its ghost does not solve this level: beat it!");
     }
     this.show(false);
   }
@@ -113,12 +113,12 @@ export class Play {
   async hint() {
     if (isSolved(this.board)) return;
     this.say("It looks at the board …");
-    const asked = this.board;
+    const asked = this.board, { turn } = this.page;
     try {
       const episode = await getEpisode({ agent: this.page.state.agent, board: rowsOfBoard(asked).join("\n"), think: HINT_THINKING, beginning: true });
-      if (asked !== this.board) return;
+      if (asked !== this.board || turn !== this.page.turn) return;
       const first = episode.actions.find((action) => action > 0) ?? 0;
-      const after = episode.solved ? ` It is done in ${episode.moves} move${episode.moves > 1 ? "s" : ""}.` : "";
+      const after = episode.solved ? ` It is done in ${counted(episode.moves, "move")}.` : "";
       this.say(`It would go ${WAYS[first]}.${after}`);
       if (episode.plan) {
         const look = episode.think;

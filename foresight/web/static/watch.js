@@ -74,8 +74,7 @@ export class Watch {
 
   /** Load what the state asks for, and show it. */
   async load(isNew) {
-    this.stop();
-    this.running?.abort();
+    this.leave();
     const running = this.running = new AbortController();
     const { state } = this.page, wishes = readWishes(state.wishes);
     this.page.say("It looks at the board …");
@@ -218,6 +217,12 @@ export class Watch {
     byId("play").setAttribute("aria-label", "Play");
   }
 
+  /** Neither play on nor show what is still computed. */
+  leave() {
+    this.stop();
+    this.running?.abort();
+  }
+
   advance() {
     const { look, tick } = this.page.state;
     if (look >= this.looks) this.stop();
@@ -229,10 +234,11 @@ export class Watch {
   async solve() {
     if (!this.page.agent.size || !this.episode) return;
     byId("solution").textContent = "searching …";
-    const first = this.episode.decoded[0], found = await findSolution(first);
+    const { turn } = this.page, first = this.episode.decoded[0], found = await findSolution(first);
+    if (turn !== this.page.turn) return;
     const own = found.outcome === "solved" && this.episode?.solved ? ` The agent took ${counted(this.episode.moves, "move")}.` : "";
     byId("solution").textContent = describeSolution(found) + own;
-    if (found.outcome !== "solved" || this.episode?.decoded[0] !== first) return;
+    if (found.outcome !== "solved") return;
     this.stop();
     this.timer = playSolution(this.page.view, first, found.solution, () => this.stop());
   }

@@ -91,3 +91,49 @@ def test_keys_play_on_after_the_ghost_was_chosen_by_mouse(visit):
     assert text(page, "#moves") == "1"
     page.keyboard.press("Space")
     assert not page.locator("#ghost").is_checked()
+
+
+def test_a_game_that_is_being_played_is_in_the_link_and_survives_a_reload(visit):
+    page = visit("#agent=drc33-100m&mode=play&board=7%23|%23@-$-.%23|7%23")
+    page.locator("[aria-label^='The board, your move 1,']").wait_for()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    page.locator("#ghost").check()
+    wait_for(page, "#play-status", "Its ghost solves it")
+    page.wait_for_function("() => location.hash.includes('moves=rR') && location.hash.includes('ghost=1')")
+    for again in (visit("#" + page.url.split("#")[1]), page):
+        again.reload()
+        wait_for(again, "#play-status", "Its ghost solves it")
+        assert (text(again, "#moves"), text(again, "#pushes")) == ("2", "1")
+    page.locator("#tab-watch").click()
+    wait_for(page, "#status", "solved it")
+    page.locator("#tab-play").click()
+    page.locator("[aria-label^='The board, your move 3,']").wait_for()
+    page.locator("#undo").click()
+    page.wait_for_function("() => location.hash.includes('moves=r&')")
+    page.locator("#daily").click()
+    page.wait_for_function("() => !location.hash.includes('moves')")
+    assert text(page, "#moves") == "0"
+
+
+def test_a_drawing_is_in_the_link_and_survives_a_reload_and_a_look_elsewhere(visit):
+    page = visit(f"{LEVEL}&mode=draw")
+    wait_for(page, "#draw-status", "A level with")
+    assert "drawing" not in page.url
+    page.locator("#clear").click()
+    page.locator("#board").focus()
+    for key in ["ArrowDown", "@", "ArrowRight", "$"]:
+        page.keyboard.press(key)
+    wait_for(page, "#draw-status", "1 box and 0 targets")
+    drawn = page.locator("#text").input_value()
+    page.wait_for_function("() => location.hash.includes('drawing=')")
+    page.reload()
+    wait_for(page, "#draw-status", "1 box and 0 targets")
+    assert page.locator("#text").input_value() == drawn
+    page.locator("#tab-watch").click()
+    wait_for(page, "#status", "it did not solve it")
+    page.locator("#tab-draw").click()
+    wait_for(page, "#draw-status", "1 box and 0 targets")
+    page.locator("#next-level").click()
+    wait_for(page, "#draw-status", "A level with")
+    assert "drawing" not in page.url

@@ -5,7 +5,7 @@ import { getNext } from "./api.js";
 const DAY = 86_400_000; // milliseconds
 const DAILY_SET = "builtin/test", MIXER = 2_654_435_761;
 const ELSEWHERE = "Agents of other domains can only be watched";
-const FRESH = { board: "", look: 0, tick: 0, wishes: "", since: 0 }; // of another level
+const FRESH = { board: "", look: 0, tick: 0, wishes: "", since: 0, moves: "", drawing: "" }; // of another level
 const byId = (id) => document.getElementById(id);
 
 export class Chooser {

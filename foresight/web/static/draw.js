@@ -1,7 +1,7 @@
 // Draw or paste a level: tiles by pointer or keyboard, checked at every change, with the fault shown at its cell.
 
 import { getCheck } from "./api.js";
-import { boardOfRows, FLOOR, hasBox, hasPlayer, hasTarget, rowsOfBoard, SYMBOLS, WALL } from "./rules.js";
+import { boardOfRows, expandRuns, FLOOR, hasBox, hasPlayer, hasTarget, packRuns, rowsOfBoard, SYMBOLS, WALL } from "./rules.js";
 import { describeSolution, findSolution } from "./solution.js";
 
 const NAMES = ["Wall", "Floor", "Target", "Box", "Box on target", "Player", "Player on target"];
@@ -47,11 +47,11 @@ export class Draw {
     for (const end of ["pointerup", "pointercancel"]) canvas.addEventListener(end, () => { isDown = false; });
   }
 
-  /** Begin with a board, on the size that the agent plays. */
+  /** Begin with what was drawn before, or with a board, on the size that the agent plays. */
   load(board) {
-    const [height, width] = this.page.agent.size ?? [10, 10];
-    this.board = boardOfRows(rowsOfBoard(board), height, width);
-    this.changed();
+    const { drawing } = this.page.state, [height, width] = this.page.agent.size ?? [10, 10];
+    this.board = boardOfRows(drawing ? expandRuns(drawing) : rowsOfBoard(board), height, width);
+    this.write();
   }
 
   clear() {
@@ -71,6 +71,17 @@ export class Draw {
   }
 
   changed() {
+    this.keep();
+    this.write();
+  }
+
+  /** In the address: what is drawn, be it a level or not. */
+  keep() {
+    this.page.state.drawing = packRuns(this.board);
+    this.page.remember();
+  }
+
+  write() {
     byId("text").value = rowsOfBoard(this.board).join("\n");
     this.show(null);
     this.check(byId("text").value, false);
@@ -98,7 +109,10 @@ export class Draw {
       try {
         const answer = await getCheck({ board: text, agent: this.page.state.agent }, this.asking.signal);
         if (turn !== this.page.turn) return;
-        if (isPasted) this.board = boardOfRows(answer.rows, this.board.height, this.board.width);
+        if (isPasted) {
+          this.board = boardOfRows(answer.rows, this.board.height, this.board.width);
+          this.keep();
+        }
         this.judge(answer);
       } catch (problem) {
         if (problem.name !== "AbortError") this.say(problem.message, true);
@@ -123,7 +137,7 @@ export class Draw {
   }
 
   use(mode) {
-    if (this.valid) this.page.change({ mode, board: this.valid, look: 0, tick: 0, wishes: "", since: 0 }, true);
+    if (this.valid) this.page.change({ mode, board: this.valid, look: 0, tick: 0, wishes: "", since: 0, moves: "", drawing: "" }, true);
   }
 
   async prove() {

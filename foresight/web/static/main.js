@@ -7,8 +7,8 @@ import { Chooser } from "./chooser.js";
 import { Draw } from "./draw.js";
 import { Inside } from "./inside.js";
 import { Play } from "./play.js";
-import { expandRuns, pythonOf } from "./python.js";
-import { boardOfRows } from "./rules.js";
+import { pythonOf } from "./python.js";
+import { boardOfRows, expandRuns } from "./rules.js";
 import { isFirstVisit, startTour, store, stored } from "./tour.js";
 import { Watch } from "./watch.js";
 

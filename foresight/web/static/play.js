@@ -1,7 +1,7 @@
 // Play the level yourself, with the agent as a coach and its ghost as a rival.
 
 import { getEpisode } from "./api.js";
-import { isSolved, rowsOfBoard, step } from "./rules.js";
+import { isSolved, LETTERS, rowsOfBoard, step } from "./rules.js";
 import { counted } from "./solution.js";
 
 const KEYS = { ArrowUp: 1, ArrowDown: 2, ArrowLeft: 3, ArrowRight: 4, w: 1, s: 2, a: 3, d: 4 };
@@ -18,7 +18,11 @@ export class Play {
     byId("undo").onclick = () => this.undo();
     byId("restart").onclick = () => this.restart();
     byId("hint").onclick = () => this.hint();
-    byId("ghost").onchange = () => this.race();
+    byId("ghost").onchange = (event) => {
+      this.page.state.ghost = event.target.checked ? 1 : 0;
+      this.page.remember();
+      this.race();
+    };
     this.wireSwipes();
   }
 
@@ -36,28 +40,44 @@ export class Play {
     });
   }
 
-  /** Begin with a board. */
+  /** Begin with a board, and go on where the visitor left it. */
   load(board) {
+    const { moves, ghost } = this.page.state;
     this.first = board;
     this.rival = null;
-    this.restart();
+    this.begin();
+    for (const letter of moves.toLowerCase()) this.make(LETTERS.indexOf(letter));
+    this.show(false);
+    this.say(isSolved(this.board) ? this.verdict() : "");
+    byId("ghost").checked = Boolean(ghost);
     if (byId("ghost").checked) this.race();
   }
 
-  restart() {
+  begin() {
     this.board = this.first;
     this.past = [];
     this.pushes = 0;
+  }
+
+  restart() {
+    this.begin();
     this.show(false);
     this.say("");
   }
 
-  move(number) {
-    const moved = this.board && !isSolved(this.board) && step(this.board, number);
-    if (!moved) return;
-    this.past.push({ board: this.board, pushed: moved.pushed });
+  /** One move, if it can be made: true then. */
+  make(number) {
+    const moved = number > 0 && this.board && !isSolved(this.board) && step(this.board, number);
+    if (!moved) return false;
+    const letter = LETTERS[number];
+    this.past.push({ board: this.board, pushed: moved.pushed, letter: moved.pushed ? letter.toUpperCase() : letter });
     this.board = moved.board;
     this.pushes += moved.pushed ? 1 : 0;
+    return true;
+  }
+
+  move(number) {
+    if (!this.make(number)) return;
     this.show(true);
     if (isSolved(this.board)) this.say(this.verdict());
   }
@@ -84,6 +104,8 @@ export class Play {
     view.clear();
     view.mark({ wishes: [], cursor: null, fault: null, drag: null, ghost: this.ghostCell() });
     view.show(this.board, isNext);
+    this.page.state.moves = this.past.map(({ letter }) => letter).join("");
+    this.page.remember();
     byId("moves").textContent = this.past.length;
     byId("pushes").textContent = this.pushes;
     const boxes = this.board.cells.filter((code) => code === 3).length;

@@ -1,11 +1,7 @@
 // The Python that gives what the page shows.
 
 import { readWishes } from "./address.js";
-
-/** The rows of a run-length encoded board. */
-export function expandRuns(runs) {
-  return runs.split("|").map((row) => row.replace(/(\d+)(.)/g, (_, count, symbol) => symbol.repeat(Math.min(Number(count), 64))).replaceAll("-", " "));
-}
+import { expandRuns } from "./rules.js";
 
 /** A program for a state of the page; `isSokoban` where the agent plays levels that have a set or are drawn. */
 export function pythonOf(state, isSokoban) {

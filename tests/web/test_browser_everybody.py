@@ -55,6 +55,25 @@ def test_a_phone_shows_everything_without_scrolling_sideways(visit):
         assert page.evaluate("document.documentElement.scrollWidth") <= 360, mode
 
 
+def test_maps_are_chosen_on_a_phone_while_boards_are_side_by_side(visit):
+    page = visit(f"{LEVEL}&think=4&compare=1&mode=inside", viewport={"width": 390, "height": 844}, has_touch=True)
+    settled(page, "inside")
+    page.locator(".map").nth(3).click(timeout=5000)
+    wait_for(page, "#chosen", "Layer 1, channel 3")
+    assert page.locator("#pin").evaluate("(e) => e.getBoundingClientRect().bottom") <= 844
+
+
+@pytest.mark.parametrize("width", [390, 620, 1010, 1400])
+def test_what_explains_a_word_is_not_cut(visit, width):
+    page = visit(LEVEL, viewport={"width": width, "height": 900})
+    wait_for(page, "#status", "solve")
+    for mode in ("watch", "inside"):
+        settled(page, mode)
+        for word in page.locator(".term").locator("visible=true").all():
+            word.focus()
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, word.inner_text()
+
+
 def test_everything_is_reached_by_keyboard_alone(visit):
     page = visit(f"{LEVEL}&think=4")
     wait_for(page, "#status", "solved")

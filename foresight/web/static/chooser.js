@@ -1,6 +1,7 @@
 // The choosers above the board: agent, level set, number, the next level it fails or solves, the level of the day.
 
-import { getNext } from "./api.js";
+import { aimOf, describeAgent, describeValue } from "./about.js";
+import { getNext, isRecorded } from "./api.js";
 
 const DAY = 86_400_000; // milliseconds
 const DAILY_SET = "builtin/test", MIXER = 2_654_435_761;
@@ -29,23 +30,27 @@ export class Chooser {
     const { agents, sets } = this.page.start, domains = [...new Set(agents.map(({ domain }) => domain))];
     byId("agent").replaceChildren(...domains.map((domain) => {
       const group = Object.assign(document.createElement("optgroup"), { label: domain ? capital(domain) : "Yours" });
-      group.append(...agents.filter((about) => about.domain === domain).map((about) => option(about.name, describeAgent(about), about.summary)));
+      group.append(...agents.filter((about) => about.domain === domain).map((about) => option(about.name, nameOf(about), about.summary)));
       return group;
     }));
     byId("set").replaceChildren(...sets.map((set) => option(set.name, `${set.name} · ${set.levels}`, `${set.levels} levels of up to ${set.height}x${set.width} squares`)), option("", "a level of your own"));
   }
 
   show() {
-    const { state, agent } = this.page, isSokoban = Boolean(agent.size);
+    const { page } = this, { state, agent } = page, isSokoban = Boolean(agent.size);
     byId("agent").value = state.agent;
     byId("set").value = state.board ? "" : state.set;
-    byId("level").value = state.level;
+    byId("level").value = isSokoban && state.board ? "" : state.level;
     byId("level").max = this.last;
     byId("set-field").hidden = !isSokoban;
+    byId("about-agent").dataset.tip = describeAgent(agent, page.start.agents.find(({ name }) => name === agent.name)?.summary);
+    byId("about-value").dataset.tip = describeValue(agent);
+    byId("aim").textContent = aimOf(agent);
     for (const id of ["next-failure", "next-success", "daily"]) byId(id).hidden = !isSokoban;
     const sizes = isSokoban ? new Set(this.fitting().map(({ name }) => name)) : new Set();
     for (const one of byId("set").options) one.disabled = one.value ? !sizes.has(one.value) : !state.board;
     for (const id of ["tab-play", "tab-draw"]) Object.assign(byId(id), { disabled: !isSokoban, title: isSokoban ? "" : ELSEWHERE });
+    byId("tab-draw").disabled ||= isRecorded;
     this.showCurated();
   }
 
@@ -55,6 +60,7 @@ export class Chooser {
     byId("curated").hidden = !curated;
     if (!curated) return;
     const { agent, set, think, levels } = curated, { state } = this.page;
+    if (isRecorded) Object.assign(byId("think"), { max: think, step: think }); // with and without
     byId("curated-levels").replaceChildren(...levels.map((level) => {
       const chip = Object.assign(document.createElement("button"), { textContent: level, title: "Fails without thinking, solves with it" });
       chip.setAttribute("aria-label", `Level ${level}: thinking helps`);
@@ -105,7 +111,7 @@ export class Chooser {
 
 const option = (value, textContent = value, title = "") => Object.assign(document.createElement("option"), { value, textContent, title });
 const capital = (word) => word[0].toUpperCase() + word.slice(1);
-const describeAgent = ({ name, steps }) => (steps ? `${name} · ${shortSteps(steps, 2)}` : name);
+const nameOf = ({ name, steps }) => (steps ? `${name} · ${shortSteps(steps, 2)}` : name);
 
 /** Training steps in few letters. */
 export function shortSteps(steps, digits = 3) {

@@ -2,7 +2,7 @@
 
 import { getCheck } from "./api.js";
 import { boardOfRows, expandRuns, FLOOR, hasBox, hasPlayer, hasTarget, packRuns, rowsOfBoard, SYMBOLS, WALL } from "./rules.js";
-import { describeSolution, findSolution } from "./solution.js";
+import { counted, describeSolution, findSolution, sentence } from "./solution.js";
 
 const NAMES = ["Wall", "Floor", "Target", "Box", "Box on target", "Player", "Player on target"];
 const WAIT = 120; // milliseconds after the last change
@@ -128,7 +128,7 @@ export class Draw {
     this.show(!answer.ok && isOnBoard ? answer.row * width + answer.column : null);
     const boxes = this.board.cells.filter(hasBox).length;
     const where = answer.row === undefined ? "" : `Row ${answer.row + 1}, column ${answer.column + 1}: `;
-    this.say(answer.ok ? `A level with ${boxes} box${boxes === 1 ? "" : "es"}.` : where + answer.error, !answer.ok);
+    this.say(answer.ok ? `A level with ${counted(boxes, "box")}.` : sentence(where + answer.error), !answer.ok);
   }
 
   say(text, isFault = false) {

@@ -141,7 +141,7 @@ export class Play {
       if (asked !== this.board || turn !== this.page.turn) return;
       const first = episode.actions.find((action) => action > 0) ?? 0;
       const after = episode.solved ? ` It is done in ${counted(episode.moves, "move")}.` : "";
-      this.say(`It would go ${WAYS[first]}.${after}`);
+      this.say(`It would go ${WAYS[first]}.${after}${episode.plan ? " The arrows are its plan." : ""}`);
       if (episode.plan) {
         const look = episode.think;
         this.page.view.plan(Object.fromEntries(Object.entries(episode.plan).map(([kind, steps]) => [kind, steps[look].at(-1)])));

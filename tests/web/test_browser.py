@@ -206,6 +206,27 @@ def test_the_python_of_a_changed_mind_gives_the_same_game(visit, capsys, monkeyp
     assert f"and {did} in {outcome[2]} move" in text(page, "#status")
 
 
+def test_an_agent_of_small_boards_begins_with_levels_that_fit(visit):
+    page = visit()
+    wait_for(page, "#status", "solved")
+    page.route("**/api/agents/drc33-100m", lambda route: route.fulfill(json=route.fetch().json() | {"size": [6, 6]}))
+    page.locator("#agent").select_option("drc33-100m")
+    wait_for(page, "#status", "it ")
+    assert page.locator("#set").input_value() == "builtin/tiny-test"
+
+
+def test_another_agent_is_shown_on_the_same_level(visit):
+    page = visit(f"{LEVEL}&think=4")
+    wait_for(page, "#status", "solved it in 46 moves")
+    page.locator("#agent").select_option("drc33-640m")
+    page.wait_for_function("() => location.hash.includes('agent=drc33-640m')")
+    wait_for(page, "#status", "it ")
+    assert page.locator("#level").input_value() == "14"
+    page.locator("#agent").select_option("drc33-gridworld")
+    wait_for(page, "#aim", "Gridworld")
+    assert page.locator("#level").input_value() == "0"
+
+
 def test_another_domain_is_shown_with_its_own_tiles(visit):
     page = visit("#agent=drc33-gridworld&level=3")
     wait_for(page, "#status", "solved it in 4 moves")

@@ -92,6 +92,15 @@ def test_everything_is_reached_by_keyboard_alone(visit):
         page.locator(f"#tab-{mode}[aria-selected=true]").wait_for()
 
 
+def test_the_keyboard_stays_where_it_was_when_a_level_is_chosen_by_it(visit):
+    page = visit(f"{LEVEL}&think=4")
+    wait_for(page, "#status", "solved")
+    page.locator("#curated button").nth(1).press("Enter")
+    wait_for(page, "#status", "Thinking helps")
+    assert page.evaluate("document.activeElement.parentElement.id") == "curated-levels"
+    assert page.locator("#curated button").nth(1).get_attribute("aria-pressed") == "true"
+
+
 def test_the_back_button_returns_to_what_was_shown_before(visit):
     page = visit(f"{LEVEL}&think=4&look=6")
     wait_for(page, "#clock", "move 3")

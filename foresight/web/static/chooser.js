@@ -14,7 +14,7 @@ export class Chooser {
     this.page = page;
     const choose = (values) => page.change({ ...FRESH, ...values }, true);
     const number = (level) => choose({ level: Math.max(0, Math.min(level, this.last)) });
-    byId("agent").onchange = (event) => choose({ agent: event.target.value, level: 0 });
+    byId("agent").onchange = (event) => this.chooseAgent(event.target.value);
     byId("set").onchange = (event) => { if (event.target.value) choose({ set: event.target.value, level: 0 }); };
     byId("level").onchange = (event) => number(Math.floor(Number(event.target.value)) || 0);
     byId("previous-level").onclick = () => number(page.state.level - 1);
@@ -23,6 +23,13 @@ export class Chooser {
     byId("next-success").onclick = () => this.seek("solve");
     byId("daily").onclick = () => choose({ set: DAILY_SET, level: this.daily() });
     this.fill();
+  }
+
+  /** Another agent, on the same level where it plays the same game. */
+  chooseAgent(agent) {
+    const { start, state } = this.page, domainOf = (name) => start.agents.find((about) => about.name === name)?.domain;
+    const isSame = domainOf(agent) === domainOf(state.agent);
+    this.page.change({ ...FRESH, ...(isSame ? { board: state.board } : { level: 0 }), agent }, true);
   }
 
   /** The options: agents by what they play. */
@@ -61,13 +68,17 @@ export class Chooser {
     if (!curated) return;
     const { agent, set, think, levels } = curated, { state } = this.page;
     if (isRecorded) Object.assign(byId("think"), { max: think, step: think }); // with and without
-    byId("curated-levels").replaceChildren(...levels.map((level) => {
-      const chip = Object.assign(document.createElement("button"), { textContent: level, title: "Fails without thinking, solves with it" });
-      chip.setAttribute("aria-label", `Level ${level}: thinking helps`);
-      chip.setAttribute("aria-pressed", !state.board && state.set === set && state.level === level);
-      chip.onclick = () => this.page.change({ ...FRESH, agent, set, level, think, compare: 1 }, true);
-      return chip;
-    }));
+    if (this.curated !== curated) {
+      byId("curated-levels").replaceChildren(...levels.map((level) => {
+        const chip = Object.assign(document.createElement("button"), { textContent: level, title: "Fails without thinking, solves with it" });
+        chip.setAttribute("aria-label", `Level ${level}: thinking helps`);
+        chip.onclick = () => this.page.change({ ...FRESH, agent, set, level, think, compare: 1 }, true);
+        return chip;
+      }));
+    }
+    this.curated = curated;
+    [...byId("curated-levels").children].forEach((chip, place) =>
+      chip.setAttribute("aria-pressed", !state.board && state.set === set && state.level === levels[place]));
   }
 
   /** The number of the last level that can be chosen. */

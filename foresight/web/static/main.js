@@ -62,7 +62,7 @@ class Page {
     byId("start-over").onclick = () => this.startOver();
     byId("gif").onclick = () => this.saveGif();
     byId("lurd").onclick = () => this.exportText(this.modes.watch.episode?.lurd ?? "");
-    byId("python").onclick = () => this.exportText(pythonOf(this.state, Boolean(this.agent.size)));
+    byId("python").onclick = () => this.exportText(pythonOf(this.state, this.agent));
     addEventListener("hashchange", () => this.goBack());
     addEventListener("keydown", (event) => this.key(event));
   }
@@ -134,7 +134,7 @@ class Page {
     }
     if (!this.modes[state.mode]) state.mode = "watch";
     if (!this.agent.size) Object.assign(state, { mode: this.isWatching ? state.mode : "watch", board: "" });
-    else if (!state.board && !this.start.sets.some(({ name }) => name === state.set)) state.set = this.chooser.fitting()[0]?.name ?? "";
+    else if (!state.board && !this.chooser.fitting().some(({ name }) => name === state.set)) Object.assign(state, { set: this.chooser.fitting()[0]?.name ?? "", level: 0 });
     this.chooser.show();
     this.showMode();
     this.modes.watch.leave();

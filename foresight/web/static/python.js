@@ -3,11 +3,11 @@
 import { readWishes } from "./address.js";
 import { expandRuns } from "./rules.js";
 
-/** A program for a state of the page; `isSokoban` where the agent plays levels that have a set or are drawn. */
-export function pythonOf(state, isSokoban) {
-  const { agent, set, level, board, think } = state, isOwn = Boolean(isSokoban && board);
+/** A program for a state of the page and its agent. */
+export function pythonOf(state, agent) {
+  const { set, level, board, think } = state, isSokoban = Boolean(agent.size), isOwn = Boolean(isSokoban && board);
   const levels = isSokoban && !board ? `, levels="${set}"` : "";
-  const load = `agent = foresight.load_agent("${agent}"${levels})\n`;
+  const load = `agent = foresight.load_agent(${JSON.stringify(agent.model)}${levels})\n`;
   const rows = isOwn ? `"""\n${expandRuns(board).join("\n")}\n"""` : "";
   if (state.wishes) return withWishes(state, load, isOwn ? rows : "");
   return `import foresight\n\n${load}episode = agent.play(${isOwn ? rows : level}${think ? `, think=${think}` : ""})\nprint(episode.outcome)\nepisode.save_gif("episode.gif")\n`;

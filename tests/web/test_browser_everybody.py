@@ -42,9 +42,13 @@ def test_a_first_visit_is_told_three_captions_once(visit):
         assert text(page, "#tour-count") == words
         page.keyboard.press("Enter")
     assert page.locator("#tour").is_hidden()
+    assert page.evaluate("document.activeElement.id") == "board"
     page.reload()
     wait_for(page, "#status", "solved")
     assert page.locator("#tour").is_hidden()
+    page.locator("#help").press("Enter")
+    page.keyboard.press("Escape")
+    assert page.evaluate("document.activeElement.id") == "help"
 
 
 def test_a_phone_shows_everything_without_scrolling_sideways(visit):

@@ -21,7 +21,7 @@ export const isFirstVisit = () => !recall(SEEN);
 /** Show the captions for an agent, and call `onStep` with the number of each, from 0, and at the end. */
 export function startTour(agent, onStep = () => {}) {
   let number = 0;
-  const tour = byId("tour"), steps = captionsFor(agent);
+  const tour = byId("tour"), steps = captionsFor(agent), opener = document.activeElement;
   const show = () => {
     byId("tour-text").textContent = steps[number][1];
     byId("tour-count").textContent = `${number + 1} of ${steps.length}`;
@@ -36,6 +36,7 @@ export function startTour(agent, onStep = () => {}) {
     tour.hidden = true;
     document.querySelectorAll(".spoken-of").forEach((element) => element.classList.remove("spoken-of"));
     store(SEEN, "yes");
+    (opener?.id === "help" ? opener : byId("board")).focus({ preventScroll: true });
     onStep(steps.length);
   };
   byId("tour-next").onclick = () => { if (++number < steps.length) show(); else end(); };

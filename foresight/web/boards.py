@@ -27,7 +27,7 @@ def read_board(text: str) -> np.ndarray:
         row = text[: error.start].count("\n")
         column = error.start - (text.rfind("\n", 0, error.start) + 1)
         raise Problem(422, f"unknown character {text[error.start]!r}", (row, column)) from None
-    first = next(parse(data, "level"), None)
+    first = next(parse(data, "level"), None) if data.strip() else None
     if first is None:
         raise Problem(422, "there is no level in this text: expected rows of # . $ * @ + and spaces")
     if isinstance(first, LevelError):

@@ -113,6 +113,7 @@ class Library:
         env = mind.agent.env
         return {
             "name": name,
+            "model": self.offers[name].model,
             "domain": mind.agent.config.domain,
             "network": mind.agent.config.net.net,
             "ticks": mind.ticks,

@@ -67,6 +67,10 @@ def test_thinking_turns_failure_into_success_side_by_side(visit):
 def test_a_pasted_level_is_checked_and_its_fault_named(visit):
     page = visit(f"{LEVEL}&mode=draw")
     wait_for(page, "#draw-status", "A level with")
+    page.locator("#text").fill("")
+    wait_for(page, "#draw-status", "There is no level in this text")
+    page.locator("#text").fill("####\n#@ #\n####")
+    wait_for(page, "#draw-status", "A board without boxes")
     page.locator("#text").fill("#####\n#@$.#\n##@##\n#####")
     wait_for(page, "#draw-status", "Row 3, column 3: a second player")
     assert page.locator("#let-it-play").is_disabled()
@@ -92,6 +96,7 @@ def test_a_level_is_drawn_by_keyboard_and_given_to_the_agent(visit):
     page.locator("#let-it-play").click()
     wait_for(page, "#status", "solved it in 1 move.")
     assert "board=" in page.evaluate("location.hash")
+    assert page.locator("#level").input_value() == ""
     page.reload()
     wait_for(page, "#status", "solved it in 1 move.")
 
@@ -162,6 +167,29 @@ def test_the_next_level_that_it_fails_and_the_exports(visit):
     with page.expect_download() as download:
         page.locator("#gif").click()
     assert download.value.suggested_filename == "foresight.gif"
+    wait_for(page, "#status", "in your downloads")
+    wait_for(page, "#status", "solved it in 53 moves")
+
+
+def test_a_link_that_cannot_be_copied_is_in_the_address_and_what_was_said_comes_back(visit):
+    page = visit(f"{LEVEL}&mode=play")
+    page.locator("[aria-label^='The board, your move 1,']").wait_for()
+    page.evaluate("() => { navigator.clipboard.writeText = () => Promise.reject(); }")
+    page.locator("#share").click()
+    wait_for(page, "#status", "the address of this page is the link")
+    page.wait_for_function("() => !document.querySelector('#status').textContent")
+
+
+def test_the_shortest_way_is_named_and_in_sight_while_it_is_shown(visit):
+    page = visit(LEVEL, viewport={"width": 390, "height": 844}, has_touch=True)
+    wait_for(page, "#status", "solve")
+    page.locator("#solve").click()
+    wait_for(page, "#clock", "the shortest way, move 3 of")
+    assert text(page, "#play") == "Pause"
+    assert page.locator("#board").evaluate("(e) => e.getBoundingClientRect().top") > -1
+    page.locator("#play").click()
+    page.locator("#to-start").click()
+    wait_for(page, "#clock", "move 1 of")
 
 
 @pytest.mark.parametrize(
@@ -178,6 +206,27 @@ def test_the_python_of_a_changed_mind_gives_the_same_game(visit, capsys, monkeyp
     assert f"and {did} in {outcome[2]} move" in text(page, "#status")
 
 
+def test_an_agent_of_small_boards_begins_with_levels_that_fit(visit):
+    page = visit()
+    wait_for(page, "#status", "solved")
+    page.route("**/api/agents/drc33-100m", lambda route: route.fulfill(json=route.fetch().json() | {"size": [6, 6]}))
+    page.locator("#agent").select_option("drc33-100m")
+    wait_for(page, "#status", "it ")
+    assert page.locator("#set").input_value() == "builtin/tiny-test"
+
+
+def test_another_agent_is_shown_on_the_same_level(visit):
+    page = visit(f"{LEVEL}&think=4")
+    wait_for(page, "#status", "solved it in 46 moves")
+    page.locator("#agent").select_option("drc33-640m")
+    page.wait_for_function("() => location.hash.includes('agent=drc33-640m')")
+    wait_for(page, "#status", "it ")
+    assert page.locator("#level").input_value() == "14"
+    page.locator("#agent").select_option("drc33-gridworld")
+    wait_for(page, "#aim", "Gridworld")
+    assert page.locator("#level").input_value() == "0"
+
+
 def test_another_domain_is_shown_with_its_own_tiles(visit):
     page = visit("#agent=drc33-gridworld&level=3")
     wait_for(page, "#status", "solved it in 4 moves")
@@ -185,6 +234,16 @@ def test_another_domain_is_shown_with_its_own_tiles(visit):
     assert page.locator("#mind").is_hidden()
     assert page.locator("#no-legend").is_visible()
     assert page.locator("#legend").is_hidden()
+    assert "reach the green square" in text(page, "#aim")
+    assert "box" not in page.locator("#about-value").get_attribute("data-tip")
+    assert "finds the way to the goal" in page.locator("#about-agent").get_attribute("data-tip")
+    row = page.locator("#policy .chosen")
+    name, bar = row.locator("span").first.bounding_box(), row.locator(".track").bounding_box()
+    words = row.locator("span").first.evaluate("(e) => e.scrollWidth")
+    assert name["x"] + words <= bar["x"]
+    page.locator("#help").click()
+    assert text(page, "#tour-text").startswith("Gridworld")
+    assert text(page, "#tour-count") == "1 of 2"
 
 
 def test_an_exported_page_opens_without_a_server(visit, tmp_path):
@@ -193,6 +252,19 @@ def test_an_exported_page_opens_without_a_server(visit, tmp_path):
     path.write_text(page_of(record(Library(), curated)))
     page = visit(path=path)
     wait_for(page, "#status", "it solved it in 46 moves.")
+    assert "A recording" in text(page, "footer")
+    assert (
+        page.locator("#tab-draw, #next-level, #next-failure, #daily, #mind, #solve, #gif")
+        .locator("visible=true")
+        .count()
+        == 0
+    )
+    page.locator("#think").press("ArrowLeft")
+    wait_for(page, "#status", "Without thinking it did not solve it")
+    page.locator("#think").press("ArrowRight")
+    wait_for(page, "#status", "it solved it in 46 moves.")
+    page.locator("#board").click()
+    assert page.locator("#start-over").is_hidden()
     page.locator("#compare").check()
     wait_for(page, "#status", "Thinking helps")
     settled(page, "inside")
@@ -202,5 +274,5 @@ def test_an_exported_page_opens_without_a_server(visit, tmp_path):
     page.locator("[aria-label^='The board, your move 1,']").focus()
     page.keyboard.press("ArrowRight")
     wait_for(page, "#moves", "1")
-    page.locator("#hint").click()
+    page.keyboard.press("h")
     wait_for(page, "#play-status", "not in this recording")

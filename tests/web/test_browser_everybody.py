@@ -42,9 +42,13 @@ def test_a_first_visit_is_told_three_captions_once(visit):
         assert text(page, "#tour-count") == words
         page.keyboard.press("Enter")
     assert page.locator("#tour").is_hidden()
+    assert page.evaluate("document.activeElement.id") == "board"
     page.reload()
     wait_for(page, "#status", "solved")
     assert page.locator("#tour").is_hidden()
+    page.locator("#help").press("Enter")
+    page.keyboard.press("Escape")
+    assert page.evaluate("document.activeElement.id") == "help"
 
 
 def test_a_phone_shows_everything_without_scrolling_sideways(visit):
@@ -53,6 +57,25 @@ def test_a_phone_shows_everything_without_scrolling_sideways(visit):
     for mode in ("watch", "inside", "play", "draw"):
         settled(page, mode)
         assert page.evaluate("document.documentElement.scrollWidth") <= 360, mode
+
+
+def test_maps_are_chosen_on_a_phone_while_boards_are_side_by_side(visit):
+    page = visit(f"{LEVEL}&think=4&compare=1&mode=inside", viewport={"width": 390, "height": 844}, has_touch=True)
+    settled(page, "inside")
+    page.locator(".map").nth(3).click(timeout=5000)
+    wait_for(page, "#chosen", "Layer 1, channel 3")
+    assert page.locator("#pin").evaluate("(e) => e.getBoundingClientRect().bottom") <= 844
+
+
+@pytest.mark.parametrize("width", [390, 620, 1010, 1400])
+def test_what_explains_a_word_is_not_cut(visit, width):
+    page = visit(LEVEL, viewport={"width": width, "height": 900})
+    wait_for(page, "#status", "solve")
+    for mode in ("watch", "inside"):
+        settled(page, mode)
+        for word in page.locator(".term").locator("visible=true").all():
+            word.focus()
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, word.inner_text()
 
 
 def test_everything_is_reached_by_keyboard_alone(visit):
@@ -71,6 +94,15 @@ def test_everything_is_reached_by_keyboard_alone(visit):
     for mode in ("inside", "play"):
         page.keyboard.press("ArrowRight")
         page.locator(f"#tab-{mode}[aria-selected=true]").wait_for()
+
+
+def test_the_keyboard_stays_where_it_was_when_a_level_is_chosen_by_it(visit):
+    page = visit(f"{LEVEL}&think=4")
+    wait_for(page, "#status", "solved")
+    page.locator("#curated button").nth(1).press("Enter")
+    wait_for(page, "#status", "Thinking helps")
+    assert page.evaluate("document.activeElement.parentElement.id") == "curated-levels"
+    assert page.locator("#curated button").nth(1).get_attribute("aria-pressed") == "true"
 
 
 def test_the_back_button_returns_to_what_was_shown_before(visit):

@@ -39,6 +39,7 @@ def test_a_run_folder_is_offered_with_its_kept_checkpoints(run):
     assert [agent["steps"] for agent in own] == sorted(agent["steps"] for agent in own)
     assert {"mine@16", "mine@32", "mine"} <= {agent["name"] for agent in own}
     assert library.first == "mine"
+    assert library.describe_mind("mine@16")["model"] == f"{run}@16"  # what load_agent takes
     assert [library.mind(name).agent.steps for name in ("mine@16", "mine@32", "mine")] == [16, 32, 64]
 
 

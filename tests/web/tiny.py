@@ -1,6 +1,7 @@
 """A page with one tiny agent on boards of 6x6, with random weights and random probes: it plays badly, and at once."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import jax
@@ -12,6 +13,7 @@ from foresight.nets import make
 from foresight.runs.agents import Agent
 from foresight.runs.config import RunConfig
 from foresight.web.library import Library, Mind
+from foresight.web.offers import Offer, offers_of
 from foresight.web.pages import Pages
 from tests.drawings import level, level_set
 
@@ -35,6 +37,10 @@ def tiny_mind() -> Mind:
 @dataclass(frozen=True)
 class TinyLibrary(Library):
     agent: Mind | None = None
+
+    @cached_property
+    def offers(self) -> dict[str, Offer]:
+        return offers_of(()) | {"tiny": Offer("tiny", "tiny")}
 
     @property
     def first(self) -> str:

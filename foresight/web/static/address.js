@@ -1,7 +1,7 @@
 // Everything that is shown stands in the address, so that a link shows exactly this.
 
 export const DEFAULTS = {
-  mode: "watch", agent: "", set: "", level: 0, board: "", think: 0, compare: 0, look: 0, tick: 0, wishes: "", since: 0, strength: 0.75, channel: "", pins: "", beside: 0,
+  mode: "watch", agent: "", set: "", level: 0, board: "", think: 0, compare: 0, look: 0, tick: 0, wishes: "", since: 0, strength: 0.75, channel: "", pins: "", beside: 0, moves: "", ghost: 0, drawing: "",
 };
 
 const MOST = { think: 16, strength: 3 }; // as on the sliders

@@ -9,6 +9,7 @@ export class Problem extends Error {
 
 const recording = document.getElementById("recorded"); // of a page that was written to be shown without a server
 const recorded = recording && JSON.parse(recording.textContent);
+export const isRecorded = Boolean(recorded);
 
 function playBack(address, body) {
   const answer = recorded[body === undefined ? address : `${address} ${body}`];

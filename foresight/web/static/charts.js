@@ -65,7 +65,7 @@ export class ValueGraph {
       make("polyline", { points: this.points(values), class: "line" }),
     );
     this.cursor = make("line", { y1: 0, y2: HEIGHT, class: "cursor" });
-    this.dot = make("circle", { r: 4, class: "dot-now" });
+    this.dot = make("path", { class: "dot-now" }); // a round end of no line: round however the graph is stretched
     this.svg.append(this.cursor, this.dot);
     this.values = values;
   }
@@ -79,8 +79,7 @@ export class ValueGraph {
     if (!this.count) return;
     const place = Math.min(look, this.count - 1);
     for (const end of ["x1", "x2"]) this.cursor.setAttribute(end, this.x(place));
-    this.dot.setAttribute("cx", this.x(place));
-    this.dot.setAttribute("cy", this.y(this.values[place]));
+    this.dot.setAttribute("d", `M${this.x(place)},${this.y(this.values[place])}h0`);
   }
 
   x(look) {

@@ -1,8 +1,8 @@
 // Draw or paste a level: tiles by pointer or keyboard, checked at every change, with the fault shown at its cell.
 
 import { getCheck } from "./api.js";
-import { boardOfRows, FLOOR, hasBox, hasPlayer, hasTarget, rowsOfBoard, SYMBOLS, WALL } from "./rules.js";
-import { describeSolution, findSolution } from "./solution.js";
+import { boardOfRows, expandRuns, FLOOR, hasBox, hasPlayer, hasTarget, packRuns, rowsOfBoard, SYMBOLS, WALL } from "./rules.js";
+import { counted, describeSolution, findSolution, sentence } from "./solution.js";
 
 const NAMES = ["Wall", "Floor", "Target", "Box", "Box on target", "Player", "Player on target"];
 const WAIT = 120; // milliseconds after the last change
@@ -47,11 +47,11 @@ export class Draw {
     for (const end of ["pointerup", "pointercancel"]) canvas.addEventListener(end, () => { isDown = false; });
   }
 
-  /** Begin with a board, on the size that the agent plays. */
+  /** Begin with what was drawn before, or with a board, on the size that the agent plays. */
   load(board) {
-    const [height, width] = this.page.agent.size ?? [10, 10];
-    this.board = boardOfRows(rowsOfBoard(board), height, width);
-    this.changed();
+    const { drawing } = this.page.state, [height, width] = this.page.agent.size ?? [10, 10];
+    this.board = boardOfRows(drawing ? expandRuns(drawing) : rowsOfBoard(board), height, width);
+    this.write();
   }
 
   clear() {
@@ -71,6 +71,17 @@ export class Draw {
   }
 
   changed() {
+    this.keep();
+    this.write();
+  }
+
+  /** In the address: what is drawn, be it a level or not. */
+  keep() {
+    this.page.state.drawing = packRuns(this.board);
+    this.page.remember();
+  }
+
+  write() {
     byId("text").value = rowsOfBoard(this.board).join("\n");
     this.show(null);
     this.check(byId("text").value, false);
@@ -91,12 +102,17 @@ export class Draw {
   check(text, isPasted) {
     clearTimeout(this.waiting);
     this.valid = null;
+    const { turn } = this.page;
     this.waiting = setTimeout(async () => {
       this.asking?.abort();
       this.asking = new AbortController();
       try {
         const answer = await getCheck({ board: text, agent: this.page.state.agent }, this.asking.signal);
-        if (isPasted) this.board = boardOfRows(answer.rows, this.board.height, this.board.width);
+        if (turn !== this.page.turn) return;
+        if (isPasted) {
+          this.board = boardOfRows(answer.rows, this.board.height, this.board.width);
+          this.keep();
+        }
         this.judge(answer);
       } catch (problem) {
         if (problem.name !== "AbortError") this.say(problem.message, true);
@@ -112,7 +128,7 @@ export class Draw {
     this.show(!answer.ok && isOnBoard ? answer.row * width + answer.column : null);
     const boxes = this.board.cells.filter(hasBox).length;
     const where = answer.row === undefined ? "" : `Row ${answer.row + 1}, column ${answer.column + 1}: `;
-    this.say(answer.ok ? `A level with ${boxes} box${boxes === 1 ? "" : "es"}.` : where + answer.error, !answer.ok);
+    this.say(answer.ok ? `A level with ${counted(boxes, "box")}.` : sentence(where + answer.error), !answer.ok);
   }
 
   say(text, isFault = false) {
@@ -121,14 +137,14 @@ export class Draw {
   }
 
   use(mode) {
-    if (this.valid) this.page.change({ mode, board: this.valid, look: 0, tick: 0, wishes: "", since: 0 }, true);
+    if (this.valid) this.page.change({ mode, board: this.valid, look: 0, tick: 0, wishes: "", since: 0, moves: "", drawing: "" }, true);
   }
 
   async prove() {
     if (!this.valid) return;
     this.say("Searching …");
-    const asked = this.valid, found = await findSolution(this.board);
-    if (asked !== this.valid) return;
+    const asked = this.valid, { turn } = this.page, found = await findSolution(this.board);
+    if (asked !== this.valid || turn !== this.page.turn) return;
     this.say(`${found.outcome === "solved" ? "Yes: " : ""}${describeSolution(found)}`, found.outcome === "exhausted");
   }
 

@@ -4,6 +4,7 @@ import { getMaps } from "./api.js";
 import { shortSteps } from "./chooser.js";
 import { readPins, writePins } from "./address.js";
 import { channelName, colours, decodeMaps, mapAt, mapCanvas, paint } from "./maps.js";
+import { sentence } from "./solution.js";
 
 const COLUMNS = 8;
 const LAYERS = ["the first to see the board", "the last, which decides"];
@@ -218,5 +219,3 @@ export class Inside {
     this.show(look, tick);
   }
 }
-
-const sentence = (text) => `${text[0].toUpperCase()}${text.slice(1)}.`;

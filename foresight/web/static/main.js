@@ -1,17 +1,19 @@
 // The page: modes and the address; choosing, watching, playing and drawing are in files of their own.
 
-import { getAgent, getGif, getLevel, getStart, getTiles } from "./api.js";
+import { getAgent, getGif, getLevel, getStart, getTiles, isRecorded } from "./api.js";
 import { DEFAULTS, readAddress, readWishes, writeAddress } from "./address.js";
 import { BoardView, isCalm } from "./board.js";
 import { Chooser } from "./chooser.js";
 import { Draw } from "./draw.js";
 import { Inside } from "./inside.js";
 import { Play } from "./play.js";
-import { expandRuns, pythonOf } from "./python.js";
-import { boardOfRows } from "./rules.js";
+import { pythonOf } from "./python.js";
+import { boardOfRows, expandRuns } from "./rules.js";
+import { sentence } from "./solution.js";
 import { isFirstVisit, startTour, store, stored } from "./tour.js";
 import { Watch } from "./watch.js";
 
+const NOTE = 4000; // milliseconds
 const THEMES = ["", "light", "dark"];
 const byId = (id) => document.getElementById(id);
 
@@ -22,13 +24,14 @@ class Page {
     this.otherView = new BoardView(byId("board-other"));
     this.isVisit = !this.state.agent; // without a link
     this.theme(Math.max(0, THEMES.indexOf(stored("foresight-theme") ?? "")));
-    byId("help").onclick = () => startTour();
-    if (isFirstVisit()) startTour((number) => this.tell(number));
+    byId("help").onclick = () => startTour(this.agent);
+    if (isFirstVisit()) startTour(null, (number) => this.tell(number));
     this.start = await getStart();
     this.modes = { watch: new Watch(this), inside: new Inside(this), play: new Play(this), draw: new Draw(this) };
     this.wire();
     if (this.isVisit) this.welcome();
     document.querySelectorAll("[inert]").forEach((part) => { part.inert = false; });
+    document.body.classList.toggle("recorded", isRecorded);
     await this.show(!this.state.look && !this.state.tick);
   }
 
@@ -54,12 +57,12 @@ class Page {
   wire() {
     this.chooser = new Chooser(this);
     document.querySelectorAll("[data-mode]").forEach((tab) => { tab.onclick = () => this.change({ mode: tab.dataset.mode }); });
-    byId("share").onclick = () => { this.keep(); this.copy(location.href, "Link copied."); };
+    byId("share").onclick = () => this.copyLink();
     byId("theme").onclick = () => this.theme((THEMES.indexOf(document.documentElement.dataset.theme ?? "") + 1) % THEMES.length);
     byId("start-over").onclick = () => this.startOver();
     byId("gif").onclick = () => this.saveGif();
     byId("lurd").onclick = () => this.exportText(this.modes.watch.episode?.lurd ?? "");
-    byId("python").onclick = () => this.exportText(pythonOf(this.state, Boolean(this.agent.size)));
+    byId("python").onclick = () => this.exportText(pythonOf(this.state, this.agent));
     addEventListener("hashchange", () => this.goBack());
     addEventListener("keydown", (event) => this.key(event));
   }
@@ -113,7 +116,7 @@ class Page {
 
   /** Say what is wrong where nothing can be shown, and offer a way out. */
   fail({ message }) {
-    this.say(`${message[0].toUpperCase()}${message.slice(1)}${/[.?!]$/.test(message) ? "" : "."}`, true);
+    this.say(sentence(message), true);
     byId("start-over").hidden = !this.modes;
     byId("boards").classList.add("stale");
   }
@@ -127,13 +130,14 @@ class Page {
       if (turn !== this.turn) return;
       Object.assign(this, { agent, tiles });
       state.agent = agent.name;
+      if (!agent.has_plan && this.isHeld) startTour(agent, (number) => this.tell(number));
     }
     if (!this.modes[state.mode]) state.mode = "watch";
     if (!this.agent.size) Object.assign(state, { mode: this.isWatching ? state.mode : "watch", board: "" });
-    else if (!state.board && !this.start.sets.some(({ name }) => name === state.set)) state.set = this.chooser.fitting()[0]?.name ?? "";
+    else if (!state.board && !this.chooser.fitting().some(({ name }) => name === state.set)) Object.assign(state, { set: this.chooser.fitting()[0]?.name ?? "", level: 0 });
     this.chooser.show();
     this.showMode();
-    this.modes.watch.stop();
+    this.modes.watch.leave();
     if (this.isWatching) await this.modes.watch.load(isNew);
     else {
       const board = await this.firstBoard();
@@ -196,12 +200,13 @@ class Page {
     this.modes?.inside.redraw();
   }
 
-  async copy(text, said) {
+  async copyLink() {
+    this.keep();
     try {
-      await navigator.clipboard.writeText(text);
-      this.say(said);
+      await navigator.clipboard.writeText(location.href);
+      this.note("Link copied.");
     } catch {
-      this.exportText(text);
+      this.note("Your browser does not copy here: the address of this page is the link.");
     }
   }
 
@@ -212,19 +217,19 @@ class Page {
 
   async saveGif() {
     await this.guarded(async () => {
-      this.say("Drawing the animation …");
+      this.display("Drawing the animation …");
       const address = URL.createObjectURL(await getGif(this.asked()));
       const link = Object.assign(document.createElement("a"), { href: address, download: "foresight.gif" });
       link.click();
       setTimeout(() => URL.revokeObjectURL(address), 10_000);
-      this.say("The animation is in your downloads.");
+      this.note("The animation is in your downloads.");
     });
   }
 
   key(event) {
-    const { target } = event, tag = target.tagName;
-    if (event.ctrlKey || event.metaKey || event.altKey || tag === "TEXTAREA" || tag === "SELECT" || tag === "INPUT") return;
-    if (tag === "BUTTON" && (event.key === " " || event.key === "Enter")) return;
+    const { target } = event, tag = target.tagName, isPressed = tag === "BUTTON" || target.type === "checkbox";
+    if (event.ctrlKey || event.metaKey || event.altKey || tag === "TEXTAREA" || tag === "SELECT" || (tag === "INPUT" && !isPressed)) return;
+    if (isPressed && (event.key === " " || event.key === "Enter")) return;
     if (target.getAttribute("role") === "tab" && event.key.startsWith("Arrow")) { this.nextTab(event); return; }
     const mode = this.isWatching ? "watch" : this.state.mode;
     if (this.agent && this.modes[mode].key(event)) event.preventDefault();
@@ -239,14 +244,27 @@ class Page {
     event.preventDefault();
   }
 
+  /** Say something that lasts. */
   say(text, isFault = false) {
-    byId("status").textContent = text;
-    byId("status").classList.toggle("fault", isFault);
+    this.lasting = [text, isFault];
     byId("start-over").hidden = true;
     byId("boards").classList.remove("stale");
+    this.display(text, isFault);
+  }
+
+  /** Say something for a moment, and then again what lasts. */
+  note(text, isFault = false) {
+    this.display(text, isFault);
+    this.noting = setTimeout(() => this.display(...this.lasting), NOTE);
+  }
+
+  display(text, isFault = false) {
+    clearTimeout(this.noting);
+    byId("status").textContent = text;
+    byId("status").classList.toggle("fault", isFault);
     byId("board-area").setAttribute("aria-busy", text.endsWith("…"));
   }
 }
 
 const page = new Page();
-page.open().catch((problem) => page.fail(problem));
+page.guarded(() => page.open());

@@ -1,7 +1,8 @@
 // Play the level yourself, with the agent as a coach and its ghost as a rival.
 
 import { getEpisode } from "./api.js";
-import { isSolved, rowsOfBoard, step } from "./rules.js";
+import { isSolved, LETTERS, rowsOfBoard, step } from "./rules.js";
+import { counted } from "./solution.js";
 
 const KEYS = { ArrowUp: 1, ArrowDown: 2, ArrowLeft: 3, ArrowRight: 4, w: 1, s: 2, a: 3, d: 4 };
 const WAYS = ["stay", "up", "down", "left", "right"];
@@ -17,7 +18,11 @@ export class Play {
     byId("undo").onclick = () => this.undo();
     byId("restart").onclick = () => this.restart();
     byId("hint").onclick = () => this.hint();
-    byId("ghost").onchange = () => this.race();
+    byId("ghost").onchange = (event) => {
+      this.page.state.ghost = event.target.checked ? 1 : 0;
+      this.page.remember();
+      this.race();
+    };
     this.wireSwipes();
   }
 
@@ -35,28 +40,44 @@ export class Play {
     });
   }
 
-  /** Begin with a board. */
+  /** Begin with a board, and go on where the visitor left it. */
   load(board) {
+    const { moves, ghost } = this.page.state;
     this.first = board;
     this.rival = null;
-    this.restart();
+    this.begin();
+    for (const letter of moves.toLowerCase()) this.make(LETTERS.indexOf(letter));
+    this.show(false);
+    this.say(isSolved(this.board) ? this.verdict() : "");
+    byId("ghost").checked = Boolean(ghost);
     if (byId("ghost").checked) this.race();
   }
 
-  restart() {
+  begin() {
     this.board = this.first;
     this.past = [];
     this.pushes = 0;
+  }
+
+  restart() {
+    this.begin();
     this.show(false);
     this.say("");
   }
 
-  move(number) {
-    const moved = this.board && !isSolved(this.board) && step(this.board, number);
-    if (!moved) return;
-    this.past.push({ board: this.board, pushed: moved.pushed });
+  /** One move, if it can be made: true then. */
+  make(number) {
+    const moved = number > 0 && this.board && !isSolved(this.board) && step(this.board, number);
+    if (!moved) return false;
+    const letter = LETTERS[number];
+    this.past.push({ board: this.board, pushed: moved.pushed, letter: moved.pushed ? letter.toUpperCase() : letter });
     this.board = moved.board;
     this.pushes += moved.pushed ? 1 : 0;
+    return true;
+  }
+
+  move(number) {
+    if (!this.make(number)) return;
     this.show(true);
     if (isSolved(this.board)) this.say(this.verdict());
   }
@@ -71,7 +92,7 @@ export class Play {
   }
 
   verdict() {
-    const own = `Solved in ${this.past.length} moves!`;
+    const own = `Solved in ${counted(this.past.length, "move")}!`;
     if (!this.rival) return own;
     if (!this.rival.solved) return `${own} The agent does not solve this one.`;
     const ahead = this.rival.moves - this.past.length;
@@ -83,6 +104,8 @@ export class Play {
     view.clear();
     view.mark({ wishes: [], cursor: null, fault: null, drag: null, ghost: this.ghostCell() });
     view.show(this.board, isNext);
+    this.page.state.moves = this.past.map(({ letter }) => letter).join("");
+    this.page.remember();
     byId("moves").textContent = this.past.length;
     byId("pushes").textContent = this.pushes;
     const boxes = this.board.cells.filter((code) => code === 3).length;
@@ -97,14 +120,13 @@ export class Play {
 
   /** Have the agent play the same level, to run beside. */
   async race() {
+    const { turn } = this.page;
     this.rival = null;
     if (byId("ghost").checked) {
-      try {
-        this.rival = await getEpisode({ ...this.page.wanted(), think: HINT_THINKING });
-        this.say(this.rival.solved ? `Its ghost solves it in ${this.rival.moves} moves.` : "Its ghost does not solve this level: beat it!");
-      } catch (problem) {
-        this.say(problem.message);
-      }
+      const rival = await getEpisode({ ...this.page.wanted(), think: HINT_THINKING }).catch((problem) => this.say(problem.message));
+      if (turn !== this.page.turn) return;
+      this.rival = rival ?? null;
+      if (rival) this.say(rival.solved ? `Its ghost solves it in ${counted(rival.moves, "move")}.` : "Its ghost does not solve this level: beat it!");
     }
     this.show(false);
   }
@@ -113,13 +135,13 @@ export class Play {
   async hint() {
     if (isSolved(this.board)) return;
     this.say("It looks at the board …");
-    const asked = this.board;
+    const asked = this.board, { turn } = this.page;
     try {
       const episode = await getEpisode({ agent: this.page.state.agent, board: rowsOfBoard(asked).join("\n"), think: HINT_THINKING, beginning: true });
-      if (asked !== this.board) return;
+      if (asked !== this.board || turn !== this.page.turn) return;
       const first = episode.actions.find((action) => action > 0) ?? 0;
-      const after = episode.solved ? ` It is done in ${episode.moves} move${episode.moves > 1 ? "s" : ""}.` : "";
-      this.say(`It would go ${WAYS[first]}.${after}`);
+      const after = episode.solved ? ` It is done in ${counted(episode.moves, "move")}.` : "";
+      this.say(`It would go ${WAYS[first]}.${after}${episode.plan ? " The arrows are its plan." : ""}`);
       if (episode.plan) {
         const look = episode.think;
         this.page.view.plan(Object.fromEntries(Object.entries(episode.plan).map(([kind, steps]) => [kind, steps[look].at(-1)])));

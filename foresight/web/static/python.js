@@ -1,17 +1,13 @@
 // The Python that gives what the page shows.
 
 import { readWishes } from "./address.js";
+import { expandRuns } from "./rules.js";
 
-/** The rows of a run-length encoded board. */
-export function expandRuns(runs) {
-  return runs.split("|").map((row) => row.replace(/(\d+)(.)/g, (_, count, symbol) => symbol.repeat(Math.min(Number(count), 64))).replaceAll("-", " "));
-}
-
-/** A program for a state of the page; `isSokoban` where the agent plays levels that have a set or are drawn. */
-export function pythonOf(state, isSokoban) {
-  const { agent, set, level, board, think } = state, isOwn = Boolean(isSokoban && board);
+/** A program for a state of the page and its agent. */
+export function pythonOf(state, agent) {
+  const { set, level, board, think } = state, isSokoban = Boolean(agent.size), isOwn = Boolean(isSokoban && board);
   const levels = isSokoban && !board ? `, levels="${set}"` : "";
-  const load = `agent = foresight.load_agent("${agent}"${levels})\n`;
+  const load = `agent = foresight.load_agent(${JSON.stringify(agent.model)}${levels})\n`;
   const rows = isOwn ? `"""\n${expandRuns(board).join("\n")}\n"""` : "";
   if (state.wishes) return withWishes(state, load, isOwn ? rows : "");
   return `import foresight\n\n${load}episode = agent.play(${isOwn ? rows : level}${think ? `, think=${think}` : ""})\nprint(episode.outcome)\nepisode.save_gif("episode.gif")\n`;

@@ -9,7 +9,7 @@ export const PLAYER = 5;
 export const PLAYER_ON_TARGET = 6;
 export const SYMBOLS = "# .$*@+";
 export const MOVES = [[0, 0], [-1, 0], [1, 0], [0, -1], [0, 1]]; // stay, up, down, left, right
-const LETTERS = " udlr";
+export const LETTERS = " udlr";
 
 export const hasPlayer = (code) => code === PLAYER || code === PLAYER_ON_TARGET;
 export const hasBox = (code) => code === BOX || code === BOX_ON_TARGET;
@@ -37,6 +37,15 @@ export function rowsOfBoard({ height, width, cells }) {
   return Array.from({ length: height }, (_, row) =>
     cells.slice(row * width, (row + 1) * width).map((code) => SYMBOLS[code]).join(""));
 }
+
+/** The rows of a run-length encoded board. */
+export function expandRuns(runs) {
+  return runs.split("|").map((row) => row.replace(/(\d+)(.)/g, (_, count, symbol) => symbol.repeat(Math.min(Number(count), 64))).replaceAll("-", " "));
+}
+
+/** A board in one line, run-length encoded. */
+export const packRuns = (board) =>
+  rowsOfBoard(board).map((row) => row.replaceAll(" ", "-").replace(/(.)\1+/g, (run) => run.length + run[0])).join("|");
 
 /** The index of the player's cell, -1 where there is none. */
 export const playerOf = (board) => board.cells.findIndex(hasPlayer);

@@ -6,7 +6,8 @@ import { boardsOfLurd, rowsOfBoard } from "./rules.js";
 
 const MOVE = 130, CALM_MOVE = 400; // milliseconds
 
-export const counted = (count, thing) => `${count} ${thing}${count === 1 ? "" : thing.endsWith("sh") ? "es" : "s"}`;
+export const counted = (count, thing) => `${count} ${thing}${count === 1 ? "" : /(sh|x)$/.test(thing) ? "es" : "s"}`;
+export const sentence = (text) => `${text[0].toUpperCase()}${text.slice(1)}${/[.?!]$/.test(text) ? "" : "."}`;
 
 /** What a search for the solution of a board came to; a problem as its outcome. */
 export const findSolution = (board) => getSolution(rowsOfBoard(board).join("\n")).catch(({ message }) => ({ problem: message }));
@@ -19,14 +20,14 @@ export function describeSolution({ problem, outcome, moves, pushes, fewest }) {
   return "Not found in the time allowed; it may still have a solution.";
 }
 
-/** Play a solution in letters on a board; the timer, and `end` is called after the last move. */
-export function playSolution(view, first, lurd, end) {
+/** Play a solution in letters on a board; the timer, and `each` is called with the number of every move and of all. */
+export function playSolution(view, first, lurd, each) {
   const boards = boardsOfLurd(first, lurd);
   let place = 0;
   view.plan(null);
   view.show(boards[0]);
   return setInterval(() => {
-    if (++place < boards.length) view.show(boards[place], true);
-    else end();
+    view.show(boards[++place], true);
+    each(place, boards.length - 1);
   }, isCalm() ? CALM_MOVE : MOVE);
 }

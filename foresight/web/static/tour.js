@@ -1,10 +1,7 @@
-// A first visit: three short captions, each next to what it speaks of.
+// A first visit: short captions, each next to what it speaks of.
 
-const STEPS = [
-  ["board", "This is Sokoban: push every box onto a red target. A neural network plays it. Nobody told it to plan ahead, and nothing searches for it."],
-  ["board", "Yet it plans. The arrows are read off its memory: blue is where it means to walk, pink is where it means to push boxes. Watch them change before it moves."],
-  ["think", "Give it time to think before the first move, and it solves levels that it fails otherwise. Or drag on the board, write an arrow of your own, and see whether it obeys."],
-];
+import { captionsFor } from "./about.js";
+
 const SEEN = "foresight-seen";
 const byId = (id) => document.getElementById(id);
 
@@ -21,16 +18,16 @@ export const stored = recall;
 /** Whether the captions are still to be shown. */
 export const isFirstVisit = () => !recall(SEEN);
 
-/** Show the captions, and call `onStep` with the number of each, from 0, and at the end. */
-export function startTour(onStep = () => {}) {
+/** Show the captions for an agent, and call `onStep` with the number of each, from 0, and at the end. */
+export function startTour(agent, onStep = () => {}) {
   let number = 0;
-  const tour = byId("tour");
+  const tour = byId("tour"), steps = captionsFor(agent), opener = document.activeElement;
   const show = () => {
-    byId("tour-text").textContent = STEPS[number][1];
-    byId("tour-count").textContent = `${number + 1} of ${STEPS.length}`;
-    byId("tour-next").textContent = number + 1 < STEPS.length ? "Next" : "Got it";
+    byId("tour-text").textContent = steps[number][1];
+    byId("tour-count").textContent = `${number + 1} of ${steps.length}`;
+    byId("tour-next").textContent = number + 1 < steps.length ? "Next" : "Got it";
     document.querySelectorAll(".spoken-of").forEach((element) => element.classList.remove("spoken-of"));
-    const about = byId(STEPS[number][0]);
+    const about = byId(steps[number][0]);
     about.classList.add("spoken-of");
     about.scrollIntoView?.({ block: "nearest" });
     onStep(number);
@@ -39,9 +36,10 @@ export function startTour(onStep = () => {}) {
     tour.hidden = true;
     document.querySelectorAll(".spoken-of").forEach((element) => element.classList.remove("spoken-of"));
     store(SEEN, "yes");
-    onStep(STEPS.length);
+    (opener?.id === "help" ? opener : byId("board")).focus({ preventScroll: true });
+    onStep(steps.length);
   };
-  byId("tour-next").onclick = () => { if (++number < STEPS.length) show(); else end(); };
+  byId("tour-next").onclick = () => { if (++number < steps.length) show(); else end(); };
   byId("tour-skip").onclick = end;
   tour.onkeydown = (event) => { if (event.key === "Escape") end(); };
   tour.hidden = false;

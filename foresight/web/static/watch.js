@@ -1,6 +1,6 @@
 // Watch the agent: load an episode, walk through its looks and ticks, let it think, change its mind.
 
-import { getEpisode } from "./api.js";
+import { getEpisode, isRecorded } from "./api.js";
 import { readWishes, writeWishes } from "./address.js";
 import { isCalm } from "./board.js";
 import { showPolicy, ValueGraph } from "./charts.js";
@@ -44,7 +44,7 @@ export class Watch {
       this.wish({ row: byId("wish-row").value - 1, column: byId("wish-column").value - 1, direction: byId("wish-way").value });
     };
     byId("solve").onclick = () => this.solve();
-    const isHere = () => this.page.state.mode === "watch" && this.page.agent?.has_plan && this.episode;
+    const isHere = () => this.page.state.mode === "watch" && this.page.agent?.has_plan && this.episode && !isRecorded;
     wireDragging(this.page.view, isHere, () => this.concept, (wish) => this.wish(wish), (cell) => this.click(cell));
   }
 
@@ -64,7 +64,7 @@ export class Watch {
     const { state, agent } = this.page, [height, width] = agent.size;
     if (!this.episode || !(wish.row >= 0 && wish.column >= 0 && wish.row < height && wish.column < width)) return;
     if (this.episode.decoded[0].cells[wish.row * width + wish.column] === WALL) {
-      this.page.say("There is a wall: an arrow needs a free square.", true);
+      this.page.note("There is a wall: an arrow needs a free square.", true);
       return;
     }
     const others = readWishes(state.wishes).filter((w) => w.row !== wish.row || w.column !== wish.column);
@@ -74,10 +74,10 @@ export class Watch {
 
   /** Load what the state asks for, and show it. */
   async load(isNew) {
-    this.stop();
-    this.running?.abort();
+    this.leave();
     const running = this.running = new AbortController();
     const { state } = this.page, wishes = readWishes(state.wishes);
+    this.showSettings(state);
     this.page.say("It looks at the board …");
     if (isNew) await this.showFirst(running.signal);
     const base = this.page.wanted(), own = this.page.asked();
@@ -93,6 +93,12 @@ export class Watch {
     this.go(state.look, state.tick);
     if (state.mode === "inside") await this.page.modes.inside.load(own, running.signal);
     if (isNew && !isCalm() && state.mode === "watch" && !this.page.isHeld) this.start();
+  }
+
+  showSettings({ think, compare, strength }) {
+    byId("think").value = byId("think-shown").textContent = think;
+    byId("compare").checked = Boolean(compare);
+    byId("strength").value = byId("strength-shown").textContent = strength;
   }
 
   /** The board itself is there sooner than what the agent makes of it. */
@@ -117,11 +123,6 @@ export class Watch {
     const how = wishes.length ? "With your wishes" : state.think ? `After ${counted(state.think, "thinking step")}` : "Without thinking";
     byId("caption").textContent = isBeside ? `${how}: ${outcomeOf(episode)}` : "";
     byId("scrubber").max = this.looks * this.ticks;
-    byId("think").value = state.think;
-    byId("think-shown").textContent = state.think;
-    byId("compare").checked = Boolean(state.compare);
-    byId("strength").value = state.strength;
-    byId("strength-shown").textContent = state.strength;
     byId("mind").hidden = !agent.has_plan;
     document.body.classList.toggle("no-plan", !agent.has_plan);
     byId("legend").hidden = !agent.has_plan;
@@ -206,7 +207,11 @@ export class Watch {
     if (!this.episode) return;
     if (this.page.state.look >= this.looks) this.go(0, 0);
     const pause = 1000 / (TICKS_A_SECOND * Number(byId("speed").value)) * (this.ticks > 1 ? 1 : 3);
-    this.timer = setInterval(() => this.advance(), pause);
+    this.run(setInterval(() => this.advance(), pause));
+  }
+
+  run(timer) {
+    this.timer = timer;
     byId("play").textContent = "Pause";
     byId("play").setAttribute("aria-label", "Pause");
   }
@@ -216,6 +221,12 @@ export class Watch {
     this.timer = null;
     byId("play").textContent = "Play";
     byId("play").setAttribute("aria-label", "Play");
+  }
+
+  /** Neither play on nor show what is still computed. */
+  leave() {
+    this.stop();
+    this.running?.abort();
   }
 
   advance() {
@@ -229,12 +240,17 @@ export class Watch {
   async solve() {
     if (!this.page.agent.size || !this.episode) return;
     byId("solution").textContent = "searching …";
-    const first = this.episode.decoded[0], found = await findSolution(first);
+    const { turn } = this.page, first = this.episode.decoded[0], found = await findSolution(first);
+    if (turn !== this.page.turn) return;
     const own = found.outcome === "solved" && this.episode?.solved ? ` The agent took ${counted(this.episode.moves, "move")}.` : "";
     byId("solution").textContent = describeSolution(found) + own;
-    if (found.outcome !== "solved" || this.episode?.decoded[0] !== first) return;
+    if (found.outcome !== "solved") return;
     this.stop();
-    this.timer = playSolution(this.page.view, first, found.solution, () => this.stop());
+    byId("board-area").scrollIntoView({ block: "nearest" });
+    this.run(playSolution(this.page.view, first, found.solution, (move, count) => {
+      byId("clock").textContent = `the shortest way, move ${move} of ${count}`;
+      if (move === count) this.stop();
+    }));
   }
 
   key(event) {

@@ -82,6 +82,7 @@ class Library:
     """What can be chosen: agents with a name, models that were given, and named sets of levels."""
 
     given: Sequence[str] = ()
+    names_only: bool = False  # others than the owner of the files may ask: they do not learn where these are
 
     @cached_property
     def offers(self) -> dict[str, Offer]:
@@ -113,7 +114,7 @@ class Library:
         env = mind.agent.env
         return {
             "name": name,
-            "model": self.offers[name].model,
+            "model": name if self.names_only else self.offers[name].model,
             "domain": mind.agent.config.domain,
             "network": mind.agent.config.net.net,
             "ticks": mind.ticks,

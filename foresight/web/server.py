@@ -6,6 +6,7 @@ It listens and shows the page within a second; what needs jax is imported, loade
 import socket
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
 import uvicorn
@@ -34,7 +35,7 @@ def serve(
     listening = listen(host, port)
     behind: Future[ASGIApp] = Future()
     server = uvicorn.Server(settings_of(Guard(Opening(behind), names)))
-    build_in_thread(behind, lambda: load(given), lambda: setattr(server, "should_exit", True))
+    build_in_thread(behind, lambda: load(given, is_local(host)), lambda: setattr(server, "should_exit", True))
     shown = f"[{host}]" if ":" in host else host
     on_ready(f"http://{shown}:{listening.getsockname()[1]}/")
     server.run(sockets=[listening])
@@ -42,12 +43,20 @@ def serve(
         behind.result()
 
 
-def load(given: Sequence[str]) -> ASGIApp:
+def is_local(host: str) -> bool:
+    """Whether only this machine can ask."""
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def load(given: Sequence[str], local: bool) -> ASGIApp:
     """All that answers requests, the first agent loaded and its program on the way."""
     from foresight.web.library import Library
     from foresight.web.pages import Pages, answering
 
-    pages = Pages(Library(tuple(given)))
+    pages = Pages(Library(tuple(given), names_only=not local))
     try:
         pages.library.mind(pages.library.first)
     except Problem as problem:

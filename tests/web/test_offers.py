@@ -12,6 +12,7 @@ from foresight.runs.probe_files import read_probes
 from foresight.web import library
 from foresight.web.library import CURATED, Library, load_mind
 from foresight.web.problems import Problem
+from foresight.web.server import is_local
 from tests.app.small_runs import status_of
 
 pytestmark = pytest.mark.extra
@@ -41,6 +42,12 @@ def test_a_run_folder_is_offered_with_its_kept_checkpoints(run):
     assert library.first == "mine"
     assert library.describe_mind("mine@16")["model"] == f"{run}@16"  # what load_agent takes
     assert [library.mind(name).agent.steps for name in ("mine@16", "mine@32", "mine")] == [16, 32, 64]
+
+
+def test_others_do_not_learn_where_agents_lie(run):
+    assert Library((str(run),), names_only=True).describe_mind("mine@16")["model"] == "mine@16"
+    assert [is_local(host) for host in ("127.0.0.1", "::1", "localhost")] == [True] * 3
+    assert [is_local(host) for host in ("0.0.0.0", "::", "192.0.2.7", "planner.example")] == [False] * 4
 
 
 def test_a_folder_of_agents_files_is_one_series_in_the_order_of_their_training(run, tmp_path):

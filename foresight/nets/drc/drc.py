@@ -1,6 +1,6 @@
 """DRC(D, N), the Deep Repeated ConvLSTM: a stack of D memory modules, passed N times in every time-step."""
 
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
@@ -12,7 +12,7 @@ from foresight.nets.drc import core_cuda as fused
 from foresight.nets.drc.core_xla import unroll_core
 from foresight.nets.drc.memories import MEMORIES, MemoryModule, memory_module
 from foresight.nets.drc.stack import Stack, stack_of, stacked
-from foresight.nets.encoders import Encoder, Plan, default_encoder
+from foresight.nets.encoders import Encoder, EncoderNet, Plan, default_encoder
 from foresight.nets.heads import Head
 from foresight.nets.layers import at_least_one, compute_dtype
 from foresight.nets.net import Net
@@ -28,10 +28,8 @@ class Seen(NamedTuple):
     )  # for each module, what i_t adds to its pre-activations at every tick, [H, W, G]
 
 
-class DRC(Net):
+class DRC(EncoderNet):
     """The paper's agent. Pool-and-inject goes straight into the gates: the parameter table counts it so."""
-
-    takes_tiles: ClassVar[bool] = True
 
     encoder: Encoder
     stack: Stack
@@ -99,13 +97,12 @@ class DRC(Net):
             self.backend, job, covered=known and features == kernel.CHANNELS and self.dtype == "bfloat16"
         )
 
-    def prepared(self, tiles: Tiles | None) -> "DRC":
+    def prepared(self, tiles: Tiles | None) -> Net:
         """The same network with what is made of the encoder's weights alone, and of the kernel's if that runs."""
-        dtype = compute_dtype(self.dtype)
-        net = eqx.tree_at(lambda net: net.encoder, self, self.encoder.prepared(tiles, dtype))
+        net = super().prepared(tiles)
         if not self.fused:
             return net
-        ready = fused.prepare(self.stack, dtype)
+        ready = fused.prepare(self.stack, compute_dtype(self.dtype))
         return eqx.tree_at(lambda net: net.ready, net, ready, is_leaf=lambda leaf: leaf is None)
 
     def initial_memory(self) -> Memory:

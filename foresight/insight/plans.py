@@ -9,6 +9,7 @@ from foresight.errors import ForesightError
 from foresight.insight.labels import DOWN, LEFT, NEVER, RIGHT, UP
 from foresight.insight.probes import Probe, choose
 from foresight.insight.records import Agent, Episode, Keep
+from foresight.insight.samples import as_squares
 from foresight.insight.tracing import trace
 from foresight.render.draw import draw
 from foresight.render.palette import Palette
@@ -54,11 +55,11 @@ def plan_probes(probes: list[Probe], kernel: int | None = None) -> PlanProbes:
 
 def read_plans(probes: PlanProbes, episode: Episode) -> Plan:
     """The plan at every time-step and tick, [T, N, H, W], of an episode played with `probes.keep`."""
-    held = episode.activations[probes.agent.of]  # [T, N, depths, h, w, C]
+    held = episode.activations[probes.agent.of]  # [T, N, depths, h, w, C], or [T, N, depths, U] of an LSTM
     depths = probes.keep.depths
 
     def heads(probe: Probe) -> np.ndarray:
-        return probe.read(held[:, :, depths.index(probe.layer)])
+        return probe.read(as_squares(held[:, :, depths.index(probe.layer)]))
 
     return Plan(heads(probes.agent), None if probes.box is None else heads(probes.box))
 

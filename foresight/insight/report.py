@@ -14,7 +14,7 @@ from foresight.insight.interventions import CONCEPT_OF, outcome_of, play_routes,
 from foresight.insight.labels import CONCEPTS, NEVER, concepts_of, label
 from foresight.insight.pacing import fall, interval, pacing
 from foresight.insight.playing import play
-from foresight.insight.probes import FitSettings, Probe, inside, score_of
+from foresight.insight.probes import FitSettings, Probe, check_fit, inside, score_of
 from foresight.insight.records import Agent, Episode, Keep
 from foresight.insight.retracing import retrace
 from foresight.insight.routes import RouteLevel, agent_levels, box_levels, symmetries
@@ -30,6 +30,7 @@ def tick_rows(
     agent: Agent, probes: Sequence[Probe], levels: np.ndarray, think: int, batch: int, max_steps: int = 120
 ) -> Iterator[Row]:
     """The score of every probe at every tick of `think` looks at the first board, with probes of the last tick."""
+    check_fit(probes, shape_of(agent.net))
     keep = Keep((probes[0].of,), steps=think, dtype="float16")
     episodes = play(agent, levels, think=think, keep=keep, batch=batch, max_steps=max_steps)
     for probe in probes:
@@ -50,6 +51,7 @@ def ahead_rows(
     agent: Agent, probes: Sequence[Probe], levels: np.ndarray, batch: int, max_steps: int = 120
 ) -> Iterator[Row]:
     """Of the squares where something will happen soon, later or never, how many each probe reads rightly."""
+    check_fit(probes, shape_of(agent.net))
     keep = Keep((probes[0].of,), ticks=(-1,), dtype="float16")
     episodes = play(agent, levels, keep=keep, batch=batch, max_steps=max_steps)
     for probe in probes:

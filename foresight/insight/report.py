@@ -145,8 +145,8 @@ def pacing_rows(agent: Agent, levels: np.ndarray, think: int, batch: int, max_st
         counted = pacing(episodes)
         row = {"think": steps, "episodes": counted.episodes, "cycles": counted.cycles, "mean": round(counted.mean, 4)}
         yield row | {"ci95": rounded(counted.ci95)} | how_it_went(agent, episodes)
-    share, interval = fall(played[0], played[think])
-    yield {"fall": round(share, 4), "ci95": rounded(interval)}
+    fallen = fall(played[0], played[think])
+    yield {"fall": fallen and round(fallen[0], 4), "ci95": fallen and rounded(fallen[1])}
 
 
 def how_it_went(agent: Agent, episodes: Sequence[Episode]) -> Row:

@@ -166,7 +166,7 @@ def played(agent: "Agent", first: int, count: int, options: ProbeOptions, what: 
 def describe(agent: "Agent", other: "Agent | None", options: ProbeOptions) -> dict[str, Any]:
     """Who was probed on what, in plain values."""
     return {
-        "model": agent.source.name,
+        "model": options.model,
         "weights": "random" if options.random else "trained",
         "domain": agent.env.name,
         "set": agent.levels,

@@ -44,7 +44,7 @@ def test_probe_reports_every_layer_concept_and_kernel_and_watch_draws_the_plan(a
     rows = json.loads(capsys.readouterr().out)
     assert [(row["concept"], row["layer"], row["kernel"]) for row in rows] == [("C_A", 1, 1), ("C_B", 1, 1)]
     assert all(0 <= row["macro_f1"] <= 1 and 0 <= row["baseline"] <= 1 for row in rows)
-    assert (rows[0]["train_episodes"], rows[0]["weights"]) == (2, "trained")
+    assert (rows[0]["model"], rows[0]["train_episodes"], rows[0]["weights"]) == (agent[0], 2, "trained")
 
     words = ["watch", agent[0], "--levels", agent[1], "--index", "0", "--max-steps", "3", "--plan"]
     assert status_of([*words, "--probes", probes, "--gif", str(gif)]) == 0

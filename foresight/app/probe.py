@@ -90,6 +90,7 @@ def main(arguments: list[str]) -> None:
     """Play, fit, score and report."""
     options = parse_options(ProbeOptions, arguments, "foresight probe", EXAMPLE)
     from foresight.insight.labels import check_domain
+    from foresight.insight.report import how_it_went
     from foresight.insight.samples import as_one_layer
     from foresight.runs.agents import load_agents
 
@@ -109,7 +110,7 @@ def main(arguments: list[str]) -> None:
     results = fitted(agent, training, testing, options)
     spent = {"play_seconds": began_fitting - began, "fit_seconds": time.monotonic() - began_fitting}
     about = describe(agent, other, options) | {name: round(seconds, 1) for name, seconds in spent.items()}
-    about["test_solved"] = sum(episode.solved for episode in testing)
+    about |= {f"test_{name}": value for name, value in how_it_went(agent, testing).items()}
     if options.together:
         about["layers"] = "all at once"
     report(results, about, options)
@@ -165,7 +166,7 @@ def played(agent: "Agent", first: int, count: int, options: ProbeOptions, what: 
 def describe(agent: "Agent", other: "Agent | None", options: ProbeOptions) -> dict[str, Any]:
     """Who was probed on what, in plain values."""
     return {
-        "model": agent.source.name,
+        "model": options.model,
         "weights": "random" if options.random else "trained",
         "domain": agent.env.name,
         "set": agent.levels,

@@ -93,7 +93,8 @@ def main(arguments: list[str]) -> None:
     if sys.stdout.isatty() and not options.quiet:
         with shown_otherwise():
             show_in_terminal(agent.env, shown.seen, shown.captions)
-    print(f"level {level}: {format_outcome(record, agent.config.is_scored)}")
+    outcome = format_outcome(record.solved[0], record.steps[0], record.score[0], agent.config.is_scored)
+    print(f"level {level}: {outcome}")
     if options.gif:
         print(f"animation in {options.gif}")
 
@@ -168,23 +169,23 @@ def watch_plan(agent: "Agent", options: Watch) -> None:
     if options.gif:
         write_gif(options.gif, plan_frames(agent.env.palette, episode, plans, CELL))
     if options.json:
-        outcome = {"solved": bool(episode.solved), "steps": int(episode.steps)}
+        outcome = {"solved": bool(episode.solved), "steps": int(episode.steps), "score": round(episode.score, 4)}
         print(json.dumps({"model": str(agent.source), "set": agent.levels, "level": level} | outcome))
         return
     if not options.quiet:
         for board in format_steps(agent.env.palette, episode, plans):
             print(board, end="\n\n", flush=True)
-    print(f"level {level}: {'solved' if episode.solved else 'not solved'} in {episode.steps} steps")
+    outcome = format_outcome(episode.solved, episode.steps, episode.score, agent.config.is_scored)
+    print(f"level {level}: {outcome}")
     if options.gif:
         print(f"animation in {options.gif}")
 
 
-def format_outcome(record: "Record", is_scored: bool) -> str:
-    """How the one level of a record went; in some domains nothing is ever solved."""
-    steps, score = record.steps[0], record.score[0]
+def format_outcome(solved: bool, steps: int, score: float, is_scored: bool) -> str:
+    """How one level went; in some domains nothing is ever solved."""
     if is_scored:
         return f"score {score:.2f} in {steps} steps"
-    return f"{'solved' if record.solved[0] else 'not solved'} in {steps} steps, score {score:.2f}"
+    return f"{'solved' if solved else 'not solved'} in {steps} steps, score {score:.2f}"
 
 
 def watch_episode(agent: "Agent", options: Watch) -> None:

@@ -11,10 +11,11 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import rankdata
 
+from foresight.errors import ForesightError
 from foresight.insight.edits import Edit
 from foresight.insight.labels import C_A, C_B, CLASS_NAMES, NEVER, Concept, moves_made
 from foresight.insight.records import Episode
-from foresight.insight.samples import MARGINS, Samples, samples_of
+from foresight.insight.samples import MARGINS, Samples, has_squares, samples_of
 
 OFFSETS = tuple(product((-1, 0, 1), repeat=2))
 BAR = 0.95
@@ -53,10 +54,13 @@ def label_channels(
         samples.episode[chosen],
     )
     margin, (_, depth, *_, channels) = MARGINS.get(domain, 0), samples.inputs.shape
+    labels = samples.labels if has_squares(samples) else {}
     found = []
     for layer, channel in product(range(depth), range(channels)):
         values = samples.inputs[:, layer, :, :, channel].astype(np.float32)
-        options = [*follow_squares(values, samples.labels, margin), *follow_actions(values, actions[chosen])]
+        options = [*follow_squares(values, labels, margin), *follow_actions(values, actions[chosen])]
+        if not options:
+            raise ForesightError("nothing moves in these episodes: there is nothing that channels could follow")
         follows, direction, offset, area = max(options, key=lambda option: abs(option[3] - 0.5))
         sign = 1 if area >= 0.5 else -1
         found.append(Channel(layer, channel, follows, direction, offset, sign, max(area, 1 - area)))
@@ -67,19 +71,31 @@ Option = tuple[str, str, tuple[int, int], float]  # what is followed, direction,
 
 
 def follow_squares(values: np.ndarray, labels: dict[str, np.ndarray], margin: int) -> list[Option]:
-    """The AUC of a channel's values [S, H, W] for each direction of each concept, at each offset."""
+    """The AUC of a channel's values [S, h, w] for each direction of each concept [S, H, W], at each offset.
+
+    Where B x B' squares of the board lie on one of the state, each of these places there is followed by itself.
+    """
     side = max(margin, 1)
     height, width = values.shape[1:]
     options = []
     for down, right in OFFSETS:
         shifted = values[:, side + down : height - side + down, side + right : width - side + right]
         ranks = rankdata(shifted)
-        for name, label in labels.items():
+        for name, label in apart(labels, height, width):
             inner = label[:, side : height - side, side : width - side].ravel()
             for kind in np.unique(inner[inner != NEVER]):
                 area = auc_of_ranks(ranks.ravel(), inner == kind)
                 options.append((KINDS.get(name, name), CLASS_NAMES[kind], (down, right), area))
     return options
+
+
+def apart(labels: dict[str, np.ndarray], height: int, width: int) -> list[tuple[str, np.ndarray]]:
+    """The labels [S, H, W] of each concept as boards of the state's size, one for each place on a square of it."""
+    return [
+        (name, label[:, row :: label.shape[1] // height, column :: label.shape[2] // width])
+        for name, label in labels.items()
+        for row, column in np.ndindex(label.shape[1] // height, label.shape[2] // width)
+    ]
 
 
 def follow_actions(values: np.ndarray, actions: np.ndarray) -> list[Option]:

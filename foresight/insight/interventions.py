@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from foresight.envs.env import Env
 from foresight.envs.sokoban.rules import Sokoban
 from foresight.errors import ForesightError
 from foresight.evaluation.summary import percent_interval
@@ -84,8 +85,19 @@ def play_routes(
     agent: Agent, levels: Sequence[RouteLevel], edits: Sequence[Sequence[Edit]], max_steps: int = CAP, batch: int = 64
 ) -> list[Episode]:
     """Play every level with its own edits."""
+    check_board(agent.env, levels[0].cells.shape)
     player = Player(agent.net, Sokoban.make(level_set(levels), view=agent.env.view))
     return play(player, np.arange(len(levels)), edits=edits, max_steps=max_steps, batch=batch)
+
+
+def check_board(env: Env, shape: tuple[int, int]) -> None:
+    """Reject an agent for which the levels are no levels."""
+    plays = (env.height, env.width) if isinstance(env, Sokoban) else None
+    if plays != shape:
+        squares = "" if plays is None else f" of {plays[0]}x{plays[1]} squares"
+        raise ForesightError(
+            f"the ways are levels of sokoban of {shape[0]}x{shape[1]} squares; this agent plays {env.name}{squares}"
+        )
 
 
 def level_set(levels: Sequence[RouteLevel]) -> LevelSet:

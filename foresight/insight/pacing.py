@@ -59,11 +59,16 @@ def interval(values: np.ndarray) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def fall(without: Sequence[Episode], with_thinking: Sequence[Episode]) -> tuple[float, tuple[float, float]]:
-    """By which share early cycles fall when the same levels are played with thinking, and its 95 % interval."""
+def fall(without: Sequence[Episode], with_thinking: Sequence[Episode]) -> tuple[float, tuple[float, float]] | None:
+    """By which share early cycles fall when the same levels are played with thinking, and its 95 % interval.
+
+    None where there are no cycles that could fall.
+    """
     counts = np.array([[len(early_cycles(e)) for e in episodes] for episodes in (without, with_thinking)])
+    if not counts[0].any():
+        return None
     chance = np.random.default_rng(0)
     drawn = counts[:, chance.integers(0, counts.shape[1], (RESAMPLES, counts.shape[1]))].sum(2)
-    shares = 1 - drawn[1] / np.maximum(drawn[0], 1)
-    low, high = np.percentile(shares, [2.5, 97.5])
-    return float(1 - counts[1].sum() / max(1, counts[0].sum())), (float(low), float(high))
+    drawn = drawn[:, drawn[0] > 0]
+    low, high = np.percentile(1 - drawn[1] / drawn[0], [2.5, 97.5])
+    return float(1 - counts[1].sum() / counts[0].sum()), (float(low), float(high))

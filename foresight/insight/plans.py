@@ -6,9 +6,11 @@ from typing import NamedTuple
 import numpy as np
 
 from foresight.errors import ForesightError
+from foresight.insight.inside import shape_of
 from foresight.insight.labels import DOWN, LEFT, NEVER, RIGHT, UP
-from foresight.insight.probes import Probe, choose
+from foresight.insight.probes import Probe, check_fit, choose
 from foresight.insight.records import Agent, Episode, Keep
+from foresight.insight.samples import as_squares
 from foresight.insight.tracing import trace
 from foresight.render.draw import draw
 from foresight.render.palette import Palette
@@ -54,11 +56,11 @@ def plan_probes(probes: list[Probe], kernel: int | None = None) -> PlanProbes:
 
 def read_plans(probes: PlanProbes, episode: Episode) -> Plan:
     """The plan at every time-step and tick, [T, N, H, W], of an episode played with `probes.keep`."""
-    held = episode.activations[probes.agent.of]  # [T, N, depths, h, w, C]
+    held = episode.activations[probes.agent.of]  # [T, N, depths, h, w, C], or [T, N, depths, U] of an LSTM
     depths = probes.keep.depths
 
     def heads(probe: Probe) -> np.ndarray:
-        return probe.read(held[:, :, depths.index(probe.layer)])
+        return probe.read(as_squares(held[:, :, depths.index(probe.layer)]))
 
     return Plan(heads(probes.agent), None if probes.box is None else heads(probes.box))
 
@@ -67,6 +69,7 @@ def trace_plan(
     agent: Agent, level: int, probes: PlanProbes, think: int = 0, max_steps: int = 120
 ) -> tuple[Episode, Plan]:
     """Play one level, and read the plan at every time-step and tick."""
+    check_fit([probe for probe in probes if probe is not None], shape_of(agent.net))
     keep = probes.keep
     episode = trace(agent, level, think=think, keep=keep.names, depths=keep.depths, max_steps=max_steps)
     return episode, read_plans(probes, episode)

@@ -78,6 +78,8 @@ def play(
     On a CPU every core has `batch` levels side by side.
     """
     check_levels(agent.env, levels)
+    if think < 0:
+        raise ForesightError(f"`think` is {think}; expected 0 or more looks")
     rules, count, threads = Rules(max_steps, keep), len(levels), threads_for(len(levels), None)
     if is_for_each(edits):
         check_edits(edits, count)
@@ -188,6 +190,8 @@ def cut_rows(rows: Row, positions: np.ndarray, numbers: np.ndarray) -> Iterator[
 
 def is_for_each(edits: Edits) -> bool:
     """Whether there are edits for each level, and not the same for all."""
+    if isinstance(edits, Edit):
+        raise ForesightError("`edits` is a single edit; expected a list: [edit]")
     return bool(edits) and not callable(edits) and not isinstance(edits[0], Edit)
 
 

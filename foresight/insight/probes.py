@@ -1,5 +1,6 @@
 """Linear probes: a k x k convolution without bias that reads the class of every square off a network's state."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -11,6 +12,7 @@ import optax
 from jax import Array
 
 from foresight.errors import ForesightError
+from foresight.insight.inside import Shape
 from foresight.insight.labels import CLASS_NAMES
 
 BETAS = (0.9, 0.999)  # of Adam's means
@@ -234,6 +236,16 @@ def macro(counts: np.ndarray) -> float:
     """The mean F1 over the classes that occur or were read."""
     there = counts.sum(0) + counts.sum(1) > 0
     return float(f1_of(counts)[there].mean()) if there.any() else 0.0
+
+
+def check_fit(probes: Sequence[Probe], shape: Shape) -> None:
+    """Reject probes of a network with other layers."""
+    for probe in probes:
+        if probe.layer >= shape.depth or probe.weights.shape[2] != shape.state[-1]:
+            raise ForesightError(
+                f"a probe of layer {probe.layer + 1} with {probe.weights.shape[2]} channels does not fit this network, "
+                f"which has {shape.depth} with {shape.state[-1]}: fit probes to it with `foresight probe`"
+            )
 
 
 def to_arrays(probes: list[Probe]) -> tuple[dict[str, np.ndarray], dict[str, Any]]:

@@ -54,9 +54,17 @@ class Keep:
         """One activation at the chosen ticks and depths."""
         if name in PER_STEP:
             return value
-        ticks = list(range(value.shape[0]) if self.ticks is None else self.ticks)
-        depths = list(range(value.shape[1]) if self.depths is None else self.depths)
-        return value[np.array(ticks)][:, np.array(depths)]
+        ticks = places("ticks", self.ticks, value.shape[0])
+        depths = places("depths", self.depths, value.shape[1])
+        return value[ticks][:, depths]
+
+
+def places(name: str, chosen: tuple[int, ...] | None, count: int) -> np.ndarray:
+    """The chosen ones of `count`; numbers that are not there are rejected, which jax would take for the last."""
+    outside = [n for n in chosen or () if not -count <= n < count]
+    if outside:
+        raise ForesightError(f"`{name}` hold {outside[0]}; the network has {count}, numbered from 0")
+    return np.arange(count)[slice(None) if chosen is None else list(chosen)]
 
 
 @dataclass(frozen=True)

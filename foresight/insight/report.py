@@ -9,11 +9,12 @@ import numpy as np
 from foresight.errors import ForesightError
 from foresight.evaluation.summary import percent_interval
 from foresight.insight.channels import Channel, ablation, groups, label_channels
+from foresight.insight.inside import shape_of
 from foresight.insight.interventions import CONCEPT_OF, outcome_of, play_routes, route_edits
 from foresight.insight.labels import CONCEPTS, NEVER, concepts_of, label
-from foresight.insight.pacing import fall, pacing
+from foresight.insight.pacing import fall, interval, pacing
 from foresight.insight.playing import play
-from foresight.insight.probes import FitSettings, Probe, inside, score_of
+from foresight.insight.probes import FitSettings, Probe, check_fit, inside, score_of
 from foresight.insight.records import Agent, Episode, Keep
 from foresight.insight.retracing import retrace
 from foresight.insight.routes import RouteLevel, agent_levels, box_levels, symmetries
@@ -29,6 +30,7 @@ def tick_rows(
     agent: Agent, probes: Sequence[Probe], levels: np.ndarray, think: int, batch: int, max_steps: int = 120
 ) -> Iterator[Row]:
     """The score of every probe at every tick of `think` looks at the first board, with probes of the last tick."""
+    check_fit(probes, shape_of(agent.net))
     keep = Keep((probes[0].of,), steps=think, dtype="float16")
     episodes = play(agent, levels, think=think, keep=keep, batch=batch, max_steps=max_steps)
     for probe in probes:
@@ -49,6 +51,7 @@ def ahead_rows(
     agent: Agent, probes: Sequence[Probe], levels: np.ndarray, batch: int, max_steps: int = 120
 ) -> Iterator[Row]:
     """Of the squares where something will happen soon, later or never, how many each probe reads rightly."""
+    check_fit(probes, shape_of(agent.net))
     keep = Keep((probes[0].of,), ticks=(-1,), dtype="float16")
     episodes = play(agent, levels, keep=keep, batch=batch, max_steps=max_steps)
     for probe in probes:
@@ -141,9 +144,16 @@ def pacing_rows(agent: Agent, levels: np.ndarray, think: int, batch: int, max_st
     for steps, episodes in played.items():
         counted = pacing(episodes)
         row = {"think": steps, "episodes": counted.episodes, "cycles": counted.cycles, "mean": round(counted.mean, 4)}
-        yield row | {"ci95": rounded(counted.ci95), "solved": sum(episode.solved for episode in episodes)}
-    share, interval = fall(played[0], played[think])
-    yield {"fall": round(share, 4), "ci95": rounded(interval)}
+        yield row | {"ci95": rounded(counted.ci95)} | how_it_went(agent, episodes)
+    fallen = fall(played[0], played[think])
+    yield {"fall": fallen and round(fallen[0], 4), "ci95": fallen and rounded(fallen[1])}
+
+
+def how_it_went(agent: Agent, episodes: Sequence[Episode]) -> Row:
+    """How many levels were solved; where nothing ever is, the mean score."""
+    if agent.env.is_scored:
+        return {"score": round(float(np.mean([episode.score for episode in episodes])), 2)}
+    return {"solved": sum(episode.solved for episode in episodes)}
 
 
 def channel_rows(agent: Agent, levels: np.ndarray, batch: int, max_steps: int = 120) -> Iterator[Row]:
@@ -154,17 +164,21 @@ def channel_rows(agent: Agent, levels: np.ndarray, batch: int, max_steps: int = 
     for channel in channels:
         if channel.is_named:
             yield channel._asdict() | {"layer": channel.layer + 1, "auc": round(channel.auc, 4)}
-    yield ablation_row("none", [], "none", episodes)
+    yield ablation_row(agent, "none", [], "none", episodes)
+    operations = ("mean", "zero") if len(shape_of(agent.net).state) == 3 else ("zero",)  # an LSTM's unit has no board
     for name, wiped in groups(channels).items():
-        for operation in ("mean", "zero") if wiped else ():
+        for operation in operations if wiped else ():
             edits = ablation(wiped, operation=operation)
             without = play(agent, levels, edits=edits, batch=batch, max_steps=max_steps)
-            yield ablation_row(name, wiped, operation, without)
+            yield ablation_row(agent, name, wiped, operation, without)
 
 
-def ablation_row(name: str, wiped: Sequence[Channel], operation: str, episodes: Sequence[Episode]) -> Row:
-    """How many levels are solved without some channels."""
+def ablation_row(agent: Agent, name: str, wiped: Sequence[Channel], operation: str, episodes: Sequence[Episode]) -> Row:
+    """How many levels are solved without some channels, or which score is left."""
     row = {"wiped_out": name, "operation": operation, "channels": len(wiped), "levels": len(episodes)}
+    if agent.env.is_scored:
+        ci95 = rounded(interval(np.array([episode.score for episode in episodes])), 2)
+        return row | how_it_went(agent, episodes) | {"ci95": ci95}
     hits = sum(episode.solved for episode in episodes)
     ci95 = rounded(percent_interval(hits, len(episodes)), 1)
     return row | {"solved": hits, "percent": round(100 * hits / len(episodes), 1), "ci95": ci95}
@@ -203,7 +217,7 @@ def training_rows(
         keep = Keep((of,), steps=asked.think, dtype="float16")
         thinking = play(agent, asked.test_levels, think=asked.think, keep=keep, **common)
         for result, random in zip(results, beside, strict=True):
-            row = training_row(domain, steps, result, played[1], thinking, asked.think)
+            row = training_row(agent, steps, result, played[1], thinking, asked.think)
             yield row | {"random": round(random.score.macro_f1, 4), "random_ci95": rounded(random.score.ci95)}
         probes = of_layers([result.probe for result in results], asked.layers)
         for row in route_rows(agent, probes, asked.ways, [asked.strength], 1, asked.batch):
@@ -211,14 +225,15 @@ def training_rows(
 
 
 def training_row(
-    domain: str, steps: int, result: Result, tested: Sequence[Episode], thinking: Sequence[Episode], think: int
+    agent: Agent, steps: int, result: Result, tested: Sequence[Episode], thinking: Sequence[Episode], think: int
 ) -> Row:
     """One layer and concept after so many steps."""
-    counts = confusions_by_tick(domain, result.probe, thinking, think)
-    difference, interval = rise(counts[0], counts[-1])
-    hits = sum(episode.solved for episode in tested)
-    over_ticks = {"ticks": len(counts), "rise": round(difference, 4), "rise_ci95": rounded(interval)}
-    return {"steps": steps, **result.as_json(), "solved_percent": round(100 * hits / len(tested), 1), **over_ticks}
+    counts, went = confusions_by_tick(agent.env.name, result.probe, thinking, think), how_it_went(agent, tested)
+    difference, ci95 = rise(counts[0], counts[-1])
+    if "solved" in went:
+        went = {"solved_percent": round(100 * went["solved"] / len(tested), 1)}
+    over_ticks = {"ticks": len(counts), "rise": round(difference, 4), "rise_ci95": rounded(ci95)}
+    return {"steps": steps, **result.as_json(), **went, **over_ticks}
 
 
 def rounded(interval: tuple[float, float], digits: int = 4) -> list[float]:

@@ -10,7 +10,7 @@ from foresight.errors import ForesightError
 from foresight.insight.labels import Concept, label
 from foresight.insight.records import Episode
 
-MARGINS = {"sokoban": 1}  # squares along the edge that are walls always and tell nothing; 0 elsewhere
+MARGINS = {"sokoban": 1, "boxworld": 1, "minipacman": 1}  # squares along the edge that are walls always; 0 elsewhere
 
 
 class Samples(NamedTuple):
@@ -48,6 +48,11 @@ def samples_of(
         },
         episode=np.repeat(np.arange(len(episodes), dtype=np.int32), lengths),
     )
+
+
+def has_squares(samples: Samples) -> bool:
+    """Whether the state lies on the board; an LSTM's does not, and a probe reads every square off all its units."""
+    return samples.inputs.shape[2:4] != (1, 1)
 
 
 def as_one_layer(episodes: Sequence[Episode]) -> list[Episode]:

@@ -11,7 +11,7 @@ from foresight.insight.labels import Concept, class_count, concepts_of
 from foresight.insight.playing import play
 from foresight.insight.probes import FitSettings, Probe, Score, fit_many, score
 from foresight.insight.records import Agent, Episode, Keep
-from foresight.insight.samples import MARGINS, Samples, planes, samples_of
+from foresight.insight.samples import MARGINS, Samples, has_squares, planes, samples_of
 
 KERNELS = (1, 3)
 
@@ -87,11 +87,6 @@ def study(
         results += [Result(*fitted, alone[place // layers][1]) for place, fitted in enumerate(of_state)]
         on_progress(len(results))
     return sorted(results, key=lambda result: [concept.name for concept in concepts].index(result.probe.concept))
-
-
-def has_squares(samples: Samples) -> bool:
-    """Whether the state lies on the board; an LSTM's does not, and a probe reads every square off all its units."""
-    return samples.inputs.shape[2:4] != (1, 1)
 
 
 def fit_and_score(

@@ -110,7 +110,7 @@ def run_training(
     shape = start_from(compiled.shape())  # what cannot be built or does not fit is rejected before anything is written
     check_memory(shape)
     if config.has_own_parts:
-        jax.eval_shape(compiled.call, shape)
+        compiled.lower(shape)
     phased = PhasedProgram(config, env, mesh) if config.phases else None
     held_out = HeldOut(config, env, tracking, folder, say) if tracking.evaluates else None
     outcome = train_loop(

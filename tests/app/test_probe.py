@@ -9,6 +9,7 @@ from foresight.insight.probes import Probe
 from foresight.levels import write_set
 from foresight.runs.agents import Agent, export_agent
 from foresight.runs.config import EnvSettings, NetSettings, RunConfig
+from foresight.runs.probe_files import write_probes
 from tests.app.small_runs import status_of
 from tests.drawings import level_set
 from tests.insight.nets import BOARDS, small_drc, small_env
@@ -43,7 +44,7 @@ def test_probe_reports_every_layer_concept_and_kernel_and_watch_draws_the_plan(a
     rows = json.loads(capsys.readouterr().out)
     assert [(row["concept"], row["layer"], row["kernel"]) for row in rows] == [("C_A", 1, 1), ("C_B", 1, 1)]
     assert all(0 <= row["macro_f1"] <= 1 and 0 <= row["baseline"] <= 1 for row in rows)
-    assert (rows[0]["train_episodes"], rows[0]["weights"]) == (2, "trained")
+    assert (rows[0]["model"], rows[0]["train_episodes"], rows[0]["weights"]) == (agent[0], 2, "trained")
 
     words = ["watch", agent[0], "--levels", agent[1], "--index", "0", "--max-steps", "3", "--plan"]
     assert status_of([*words, "--probes", probes, "--gif", str(gif)]) == 0
@@ -76,6 +77,15 @@ def test_probe_reports_every_layer_concept_and_kernel_and_watch_draws_the_plan(a
     assert status_of([*inside[:3], "--rows", str(kept), "--figure", str(figure)]) == 0
     assert "layer 1, 1x1" in figure.read_text()
     assert capsys.readouterr().out == ""
+
+    stranger = tmp_path / "stranger.safetensors"
+    write_probes(stranger, [Probe(np.zeros((1, 1, 32, 1, 1, 5), np.float32), layer=2)], {})
+    for command in (words, ahead, inside):
+        assert status_of([*command, "--probes", str(stranger)]) == 2
+        assert (
+            "a probe of layer 3 with 32 channels does not fit this network, which has 1 with 4"
+            in capsys.readouterr().err
+        )
 
     assert status_of(words) == 2
     assert "no probes come with" in capsys.readouterr().err

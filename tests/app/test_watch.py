@@ -13,11 +13,13 @@ import pytest
 from foresight.app.watch import CELL, TRIED, main
 from foresight.envs import make
 from foresight.errors import ForesightError
+from foresight.insight.probes import Probe
 from foresight.nets.net import Net
 from foresight.render.draw import draw
 from foresight.render.palette import SOKOBAN
 from foresight.runs.agents import Agent, shipped_names
-from foresight.runs.config import EnvSettings, RunConfig
+from foresight.runs.config import EnvSettings, NetSettings, RunConfig
+from foresight.runs.probe_files import write_probes
 from tests.app.small_runs import status_of, use_linear_networks
 from tests.drawings import level, level_set
 from tests.evaluation.witness import witness
@@ -119,6 +121,15 @@ def test_where_nothing_is_ever_solved_the_score_is_told(tmp_path, capsys, monkey
     write_weights(tmp_path / "m.safetensors", RunConfig(domain="minipacman"))
     main([str(tmp_path / "m.safetensors"), "--index", "2", "--max-steps", "4"])
     assert re.fullmatch(r"level 2: score -?\d+\.\d\d in \d steps\n", capsys.readouterr().out)
+
+
+def test_where_nothing_is_ever_solved_a_plan_comes_with_the_score(tmp_path, capsys):
+    net = NetSettings(depth=1, ticks=1, features=2, net_set=("hidden=4",))
+    write_weights(tmp_path / "m.safetensors", RunConfig(domain="minipacman", net=net))
+    write_probes(tmp_path / "p.safetensors", [Probe(np.zeros((1, 1, 2, 1, 1, 5), np.float32))], {})
+    words = [str(tmp_path / "m.safetensors"), "--plan", "--probes", str(tmp_path / "p.safetensors"), "--index", "2"]
+    main([*words, "--max-steps", "2"])
+    assert re.search(r"\nlevel 2: score -?\d+\.\d\d in \d steps\n$", capsys.readouterr().out)
 
 
 def test_the_animation_of_a_game_of_chance_shows_the_game_that_was_played(tmp_path, monkeypatch):

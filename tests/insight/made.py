@@ -1,5 +1,7 @@
 """Episodes made by hand, whose state says what will happen: for probes, plans and channels to find."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from foresight.insight.labels import C_A, C_B, label
@@ -34,9 +36,14 @@ def knowing(episode: Episode, noise: float = 0.3, depth: int = 2) -> Episode:
     mixing = np.random.default_rng(1).standard_normal((5, 6))
     state = chance.standard_normal((len(labels), 1, depth, *labels.shape[1:], 6)) * noise
     state[:, 0, -1] += np.eye(5)[labels] @ mixing
-    from dataclasses import replace
-
     return replace(episode, activations={"c": state.astype(np.float32)})
+
+
+def telling_units(episode: Episode) -> Episode:
+    """The episode with a state c [T, 1, 1, 180] without squares: a unit for each class of each square of 6x6."""
+    labels = label("sokoban", episode.observations, C_A)
+    units = np.eye(5)[labels].reshape(len(labels), 1, 1, -1)
+    return replace(episode, activations={"c": units.astype(np.float32)})
 
 
 CONCEPTS = (C_A, C_B)

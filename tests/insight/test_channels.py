@@ -3,6 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from foresight.errors import ForesightError
 from foresight.insight.channels import Channel, ablation, auc_of_ranks, label_channels
 from foresight.insight.labels import C_A, label, moves_made
 from tests.insight.made import wandering
@@ -26,6 +27,28 @@ def test_channels_are_named_after_what_they_follow():
     assert right.is_named
     assert up.is_named
     assert not noise.is_named
+
+
+def test_units_of_an_lstm_are_named_after_the_next_move_alone():
+    episodes = [telling(seed) for seed in range(6)]
+    units = [replace(e, activations={"h": e.activations["h"].mean((3, 4))}) for e in episodes]
+    _, up, _ = label_channels("sokoban", units, concepts=[C_A])
+    assert up[:6] == (0, 1, "action", "up", (0, 0), 1)
+    assert up.is_named
+
+
+def test_channels_of_a_state_coarser_than_the_board_follow_its_squares():
+    episodes = [telling(seed) for seed in range(6)]
+    coarse = [replace(e, activations={"h": e.activations["h"][..., ::2, ::2, :]}) for e in episodes]
+    right, up, _ = label_channels("sokoban", coarse, concepts=[C_A])
+    assert right[:6] == (0, 0, "agent", "right", (1, 0), -1)
+    assert up[:6] == (0, 1, "action", "up", (0, 0), 1)
+
+
+def test_where_nothing_moves_there_is_nothing_to_follow():
+    still = [replace(e, observations=e.observations[:1].repeat(21, 0)) for e in [telling(0)]]
+    with pytest.raises(ForesightError, match="nothing moves in these episodes"):
+        label_channels("sokoban", still, concepts=[C_A])
 
 
 def test_the_auc_is_the_share_of_pairs_in_order():

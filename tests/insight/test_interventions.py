@@ -3,6 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from foresight.envs.boxworld.rules import Boxworld
 from foresight.envs.sokoban.rules import Sokoban
 from foresight.errors import ForesightError
 from foresight.insight.interventions import (
@@ -21,6 +22,8 @@ from foresight.insight.probes import Probe
 from foresight.insight.records import Player
 from foresight.insight.routes import agent_levels, box_levels, symmetries
 from foresight.levels.cells import BOX, BOX_ON_TARGET, PLAYER, TARGET, WALL, fault_of
+from tests.drawings import level as drawn
+from tests.drawings import level_set as level_set_of
 from tests.insight.made import wandering
 from tests.insight.nets import small_drc
 
@@ -149,3 +152,7 @@ def test_an_intervention_plays_every_level_with_its_own_edit():
     assert outcome == Outcome(2, 0, 0)
     with pytest.raises(ForesightError, match="a probe of C_A cannot speak of ways of the box"):
         intervene(player, box_levels(1), PROBE, 1.0)
+    smaller = Player(player.net, Sokoban.make(level_set_of(drawn("####", "#@$#", "# .#", "####"))))
+    for other, plays in ((smaller, "4x4 squares"), (Player(player.net, Boxworld()), "boxworld")):
+        with pytest.raises(ForesightError, match=f"levels of sokoban of 10x10 squares; this agent plays .*{plays}"):
+            intervene(other, levels, PROBE, 1.0)

@@ -44,3 +44,4 @@ def test_the_fall_is_the_share_of_cycles_that_vanish():
     share, (low, high) = fall(before, after)
     assert share == 0.75
     assert low <= share <= high
+    assert fall(before[2:3], after[:1]) is None  # nothing there that could fall

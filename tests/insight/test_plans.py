@@ -22,7 +22,7 @@ from foresight.insight.ticks import score_by_tick
 from foresight.render.draw import draw
 from foresight.render.palette import SOKOBAN
 from tests.drawings import level
-from tests.insight.made import knowing, wandering
+from tests.insight.made import knowing, telling_units, wandering
 
 BOARD = level("#####", "#@$.#", "#####")
 
@@ -79,6 +79,13 @@ def test_plans_are_read_at_every_step_and_tick_at_the_probes_layer():
     assert plans.box is None
     truth = label("sokoban", one.observations, C_A)
     assert np.mean(plan_at(plans, 3).agent == truth[3]) > 0.95
+
+
+def test_the_plan_of_an_lstm_is_read_off_its_units():
+    episodes = [telling_units(wandering(seed)) for seed in range(3)]
+    units = np.eye(180, dtype=np.float32).reshape(1, 1, 180, 6, 6, 5)  # one for each class of each square
+    plans = read_plans(plan_probes([Probe(units)]), episodes[0])
+    np.testing.assert_array_equal(plans.agent[:, 0], label("sokoban", episodes[0].observations, C_A))
 
 
 def test_the_score_rises_over_ticks_where_the_plan_grows_clearer():

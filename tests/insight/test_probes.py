@@ -1,17 +1,21 @@
 import json
 from dataclasses import replace
 
+import jax
 import numpy as np
 import pytest
 from scipy.optimize import minimize
 
+from foresight.envs import make
 from foresight.errors import ForesightError
-from foresight.insight.labels import C_A, label
+from foresight.insight.labels import C_A
 from foresight.insight.probes import FitSettings, Probe, choose, confusion, f1_of, fit, fit_many, macro, score
-from foresight.insight.samples import as_one_layer, samples_of
+from foresight.insight.samples import MARGINS, as_one_layer, samples_of
 from foresight.insight.study import study
 from foresight.runs.probe_files import probes_for, read_probes, write_probes
-from tests.insight.made import knowing, wandering
+from tests.drawings import level_set
+from tests.insight.made import knowing, telling_units, wandering
+from tests.insight.nets import BOARDS
 from tests.insight.test_channels import telling
 
 QUICK = FitSettings(epochs=6, batch=8, learning_rate=0.05)
@@ -91,18 +95,20 @@ def test_a_study_finds_the_layer_that_holds_the_plan():
 
 
 def test_the_state_of_an_lstm_is_read_square_by_square_off_all_its_units():
-    """A state [T, N, D, U] whose units hold the labels of a board of 6x6, and beside it the whole observation."""
-    episodes = [wandering(seed, steps=30) for seed in range(60)]
-    told = []
-    for episode in episodes:
-        labels = label("sokoban", episode.observations, C_A)
-        units = np.eye(5)[labels].reshape(len(labels), 1, 1, -1)
-        told.append(replace(episode, activations={"c": units.astype(np.float32)}))
+    told = [telling_units(wandering(seed, steps=30)) for seed in range(60)]
     settings = FitSettings(epochs=10, batch=16, learning_rate=0.05)
     (result,) = study("sokoban", "c", told[:50], told[50:], concepts=[C_A], kernels=[1, 3], settings=settings)
     assert result.probe.weights.shape == (1, 1, 180, 6, 6, 5)
     assert result.score.macro_f1 > 0.9
     assert result.baseline.macro_f1 < 0.7
+
+
+@pytest.mark.parametrize("domain", ["sokoban", "boxworld", "minipacman", "gridworld"])
+def test_the_margin_is_what_no_agent_can_ever_step_on(domain):
+    env = make(domain, **({"levels": level_set(*BOARDS)} if domain == "sokoban" else {}))
+    boards = np.stack([env.observe(env.reset(key)) for key in jax.random.split(jax.random.key(0), 3)])
+    border = boards[:, 1:-1, [0, -1]]  # a key in the hand lies in Boxworld's corner
+    assert np.all(border == boards[0, 1, 0]) == (MARGINS.get(domain, 0) == 1)
 
 
 def test_an_interval_holds_the_score_and_narrows_with_episodes():

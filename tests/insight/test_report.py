@@ -3,12 +3,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from foresight.envs.minipacman import rules as minipacman
 from foresight.errors import ForesightError
 from foresight.insight import report
 from foresight.insight.probes import FitSettings, Probe
-from foresight.insight.records import Keep
+from foresight.insight.records import Keep, Player
 from foresight.levels.cells import BOX, FLOOR, PLAYER
-from tests.insight.nets import small_player
+from tests.insight.nets import small_env, small_lstm, small_player
 from tests.insight.test_channels import telling
 from tests.insight.test_pacing import along
 
@@ -105,7 +106,7 @@ def test_how_far_ahead_is_read_counts_squares_by_when_they_are_stepped_on():
 def test_pacing_is_counted_without_thinking_and_with_it(monkeypatch):
     episodes = {0: [along(1, 2, 1), along(1, 2, 3)], 6: [along(1, 2, 3), along(1, 2, 3)]}
     monkeypatch.setattr(report, "play", lambda agent, levels, think, batch, max_steps: episodes[think])
-    without, with_thinking, by = report.pacing_rows(None, np.arange(2), 6, 2)
+    without, with_thinking, by = report.pacing_rows(small_player(), np.arange(2), 6, 2)
     assert (without["cycles"], with_thinking["cycles"], by["fall"]) == (1, 0, 1.0)
 
 
@@ -130,6 +131,28 @@ def test_channels_are_named_and_what_is_solved_without_them_is_counted(monkeypat
     assert summary == [("none", "none", 0, 6), ("all named", "mean", 2, 0), ("all named", "zero", 2, 0)]
     assert rows[2]["percent"] == 100
     assert rows[-1]["wiped_out"] == "all others"
+
+
+def test_of_an_lstm_units_are_silenced_and_where_nothing_is_solved_the_score_is_told(monkeypatch):
+    tried = []
+
+    def play(agent, levels, edits=None, **settings):
+        tried.extend(edit.operation for edit in edits or ())
+        return [as_in_minipacman(telling(level)) for level in levels]
+
+    def as_in_minipacman(episode):
+        units = {"h": episode.activations["h"].mean((3, 4))}
+        seen = np.minimum(episode.observations, minipacman.PLAYER)
+        return replace(episode, observations=seen, rewards=np.full(20, 0.5), activations=units)
+
+    monkeypatch.setattr(report, "play", play)
+    player = Player(small_lstm(small_env()), minipacman.MiniPacman())
+    rows = list(report.channel_rows(player, np.arange(6), 2))
+    assert set(tried) == {"zero"}
+    assert [(row["wiped_out"], row["score"], row["ci95"]) for row in rows[1:3]] == [
+        ("none", 10.0, [10.0, 10.0]),
+        ("all named", 10.0, [10.0, 10.0]),
+    ]
 
 
 def test_probes_of_layers_that_are_not_there_are_an_error_and_not_nothing():

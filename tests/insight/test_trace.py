@@ -168,6 +168,20 @@ def test_an_edit_that_does_not_fit_is_rejected(edits, message):
         trace(small_player(), 0, edits=edits)
 
 
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"ticks": (0, 2)}, "`ticks` hold 2; the network has 2, numbered from 0"),
+        ({"depths": (-3,)}, "`depths` hold -3; the network has 2"),
+        ({"think": -1}, "`think` is -1"),
+        ({"edits": Edit()}, r"expected a list: \[edit\]"),
+    ],
+)
+def test_what_makes_no_sense_to_ask_for_is_rejected(asked, message):
+    with pytest.raises(ForesightError, match=message):
+        trace(small_player(), 0, **asked)
+
+
 def test_what_a_network_has_not_cannot_be_kept_or_edited():
     env = small_env()
     gated = Player(KINDS["gated"](env), env)

@@ -23,6 +23,9 @@ CONFIG = RunConfig(
     learn=LearnSettings(num_envs=8, unroll=5, minibatch=4, learning_rate=1e-2, max_gradient_norm=1.0),
 )
 
+OWN = "foresight.learning.optimisers:polynomial"  # as a part of a user's own is named
+WITH_OWN_PART = dataclasses.replace(CONFIG, learn=dataclasses.replace(CONFIG.learn, schedule=OWN))
+
 
 def obey(order: dict) -> int:
     """Train as ordered; the run's exit code."""
@@ -40,7 +43,7 @@ def obey(order: dict) -> int:
         if order.get("stop_in") == jax.process_index() and records[-1]["iteration"] == CONFIG.iterations_per_call:
             os.kill(os.getpid(), signal.SIGTERM)
 
-    config = dataclasses.replace(CONFIG, **order.get("config", {}))
+    config = dataclasses.replace(WITH_OWN_PART, **order.get("config", {}))
     devices = DeviceSettings(**order.get("devices", {}))
     return run_training(config, Path(order["folder"]), on_call=stop_here, devices=devices).exit_code
 

@@ -20,7 +20,7 @@ from foresight.runs.devices import env_mesh, join_processes
 from foresight.runs.metrics import read_metrics
 from foresight.runs.weights import load_weights
 from tests.compiling import QUICKLY
-from tests.runs.small_run import CONFIG
+from tests.runs.small_run import CONFIG, WITH_OWN_PART
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -167,7 +167,7 @@ def test_where_there_is_no_cluster_to_ask_the_flags_to_give_are_named(monkeypatc
 
 def test_where_a_run_computes_is_no_part_of_its_settings(runs):
     stored = [json.loads((run / "config.json").read_text())["config"] for run in (runs.one, runs.four)]
-    assert stored[0] == stored[1] == dataclasses.replace(CONFIG, seeds=2).as_json()
+    assert stored[0] == stored[1] == dataclasses.replace(WITH_OWN_PART, seeds=2).as_json()
 
 
 @pytest.mark.parametrize("host", ["no-such-host.invalid", "a" * 70, "..", "ü" * 64])

@@ -67,7 +67,7 @@ def play(
     *,
     edits: Edits = None,
     think: int = 0,
-    keep: Keep = Keep(),
+    keep: Keep | Sequence[str] = Keep(),  # names alone: at every tick and depth
     max_steps: int = 120,
     batch: int = 64,
     seed: int = 0,
@@ -77,6 +77,7 @@ def play(
 
     On a CPU every core has `batch` levels side by side.
     """
+    keep = keep if isinstance(keep, Keep) else Keep(tuple(keep))
     check_levels(agent.env, levels)
     if think < 0:
         raise ForesightError(f"`think` is {think}; expected 0 or more looks")

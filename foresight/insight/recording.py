@@ -1,7 +1,7 @@
 """Episodes with activations as files: one memory-mapped array a file, and a JSON manifest that says what they are."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ ACTIVATION = "activation-"  # before the name of an activation in the name of it
 PER_STEP = ("actions", "logits", "values", "rewards")
 
 
-def write_recording(folder: Path, episodes: Iterable[Episode], about: dict[str, Any]) -> None:
+def write_recording(folder: Path, episodes: Iterable[Episode], about: Mapping[str, Any] | None = None) -> None:
     """Write episodes as they come, whole or not at all; only one of them is held in memory at a time."""
     folder = Path(folder)
     if folder.exists():
@@ -25,7 +25,7 @@ def write_recording(folder: Path, episodes: Iterable[Episode], about: dict[str, 
     make_folder(unfinished)
     try:
         described = append_all(unfinished, episodes)
-        (unfinished / MANIFEST).write_text(json.dumps({"about": about} | described, indent=1))
+        (unfinished / MANIFEST).write_text(json.dumps({"about": dict(about or {})} | described, indent=1))
         rename(unfinished, folder)
     except OSError as error:
         raise cannot("write", folder, error) from error

@@ -32,9 +32,9 @@ def test_a_recording_that_breaks_off_leaves_nothing(tmp_path):
 
 
 def test_a_recording_is_not_written_over_and_damage_is_noticed(tmp_path):
-    write_recording(tmp_path / "r", [wandering(0)], {})
+    write_recording(tmp_path / "r", [wandering(0)])
     with pytest.raises(ForesightError, match="exists already"):
-        write_recording(tmp_path / "r", [wandering(0)], {})
+        write_recording(tmp_path / "r", [wandering(0)])
     path = tmp_path / "r" / "values.bin"
     path.write_bytes(path.read_bytes()[:-1])
     with pytest.raises(ForesightError, match=r"damaged: values\.bin has"):

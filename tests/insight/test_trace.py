@@ -76,7 +76,7 @@ def test_levels_are_played_as_evaluation_plays_them():
 
 def test_a_network_that_watches_its_own_episodes_again_holds_the_same():
     player = small_player()
-    episodes = play(player, [2, 0], keep=Keep(EVERYTHING), max_steps=CAP, batch=1)
+    episodes = play(player, [2, 0], keep=EVERYTHING, max_steps=CAP, batch=1)
     blank = [replace(episode, activations={}, logits=np.zeros(0)) for episode in episodes]
     for episode, again in zip(episodes, retrace(player, blank, Keep(("h",)), batch=2), strict=True):
         np.testing.assert_allclose(episode.activations["h"], again.activations["h"], atol=1e-5)

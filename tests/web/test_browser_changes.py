@@ -113,7 +113,7 @@ def test_a_game_that_is_being_played_is_in_the_link_and_survives_a_reload(visit)
     page.wait_for_function("() => location.hash.includes('moves=r&')")
     page.locator("#daily").click()
     page.wait_for_function("() => !location.hash.includes('moves')")
-    assert text(page, "#moves") == "0"
+    wait_for(page, "#moves", "0")  # the level comes a moment after its address
 
 
 def test_a_drawing_is_in_the_link_and_survives_a_reload_and_a_look_elsewhere(visit):

@@ -63,7 +63,7 @@ class LearnSettings:
     learning_rate: float = 6e-4
     """the learning rate at the start"""
     anneal_steps: float | None = None
-    """environment steps over which the learning rate falls to `final_learning_rate`; None: the whole run"""
+    """environment steps over which the learning rate falls to `final_learning_rate`; None: the run's, or never"""
     anneal_hold: float = 0.5
     """the share of those steps during which the learning rate stays where it starts"""
     anneal_power: float = 1.0

@@ -1,6 +1,7 @@
 """Games on the host: actors play, the learner learns, and nothing is left running."""
 
 import time
+from dataclasses import replace
 
 import jax
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from foresight.envs.host import HostEnv
 from foresight.errors import ForesightError
 from foresight.learning.actors import actors, compile_gradient_step, init_actor, init_host_training, learn, play
+from foresight.learning.optimisers import gradient_steps_taken
 from foresight.learning.settings import LearnSettings
 from tests.learning.host_corridor import HostCorridor, living_actors
 from tests.learning.toys import CELLS, Running
@@ -75,6 +77,15 @@ def test_the_corridor_is_learned_from_actor_threads(net):
     assert living_actors() == []
 
 
+def test_what_actors_played_is_learned_from_in_every_epoch(net):
+    twice = replace(SMALL, epochs=2)
+    with actors(HostCorridor, net, twice, seed=(0,)) as shared:
+        state, metrics = learn(shared, twice, IMPROVE, init_host_training(net, twice), 3)
+    assert gradient_steps_taken(state.optimiser) == 3 * twice.gradient_steps_per_iteration
+    assert len(living_actors()) == 0
+    assert metrics.loss.shape == (3,)
+
+
 def test_actors_wait_for_a_slow_learner_and_still_end(net):
     closed = HostCorridor.closed
     with actors(HostCorridor, net, SMALL, seed=(0,)) as shared:
@@ -82,7 +93,7 @@ def test_actors_wait_for_a_slow_learner_and_still_end(net):
         while not shared.finished.full() and time.monotonic() < deadline:
             time.sleep(0.01)
         time.sleep(0.3)  # they have played on and now wait with what does not fit
-        assert shared.finished.qsize() == SMALL.gradient_steps_per_iteration
+        assert shared.finished.qsize() == SMALL.minibatches_per_iteration
     assert living_actors() == []
     assert HostCorridor.closed == closed + 2
 

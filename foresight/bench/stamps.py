@@ -17,6 +17,7 @@ from foresight.nets.drc.build import MEMORIES, Job, form, lacking, load
 from foresight.types import Memory
 
 PASSES, TEAMS = ("acting", "forward", "backward"), 2
+FORMS = 2  # boards with a block of their own, and halves of boards; a pass is one of them
 PHASES = (
     "else",  # loops; between time-steps: the start of an episode, the output
     "weights",  # waiting for weights
@@ -88,10 +89,10 @@ def programs(case: Case) -> tuple[Any, tuple]:
 
 def read_stamps(library: ctypes.CDLL) -> np.ndarray:
     """What has been stamped since the last time, [passes, teams, phases and a count of module-ticks]."""
-    stamps = np.zeros((len(PASSES), TEAMS, len(PHASES) + 1), np.uint64)
+    stamps = np.zeros((FORMS, len(PASSES), TEAMS, len(PHASES) + 1), np.uint64)
     if library.DrcStamps(ctypes.c_void_p(stamps.ctypes.data)):
         raise ForesightError("the GPU does not give its clock stamps")
-    return stamps
+    return stamps.sum(axis=0)
 
 
 def rows_of(stamps: np.ndarray) -> list[dict[str, Any]]:

@@ -1,6 +1,8 @@
 """Clock stamps of the kernel: the command, without a GPU; tests/nets/test_emulated_kernels.py makes stamps."""
 
 import json
+import subprocess
+import sys
 
 import jax
 import numpy as np
@@ -65,8 +67,10 @@ def test_the_command_prints_mean_cycles_of_each_phase_and_keeps_them(monkeypatch
 
 @pytest.mark.gpu
 def test_the_kernel_with_stamps_tells_cycles_of_every_phase():
-    case = stamps.Case()
-    rows = stamps.measure(case, stamps.stamped_library(case), calls=2)["rows"]
+    """In a process of its own: there the kernel without stamps has not been registered."""
+    words = "bench stamps --calls 2 --json".split()
+    done = subprocess.run([sys.executable, "-m", "foresight", *words], capture_output=True, text=True, check=True)
+    rows = json.loads(done.stdout)["rows"]
     assert all(row["module_ticks"] == 2 * 20 * 9 for row in rows)
     assert all(
         row[phase] > 0 for row in rows for phase in stamps.PHASES if phase != "swap" or row["pass"] == "backward"

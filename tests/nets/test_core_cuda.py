@@ -139,7 +139,7 @@ def test_strips_that_see_their_neighbours_rows_are_the_whole_board():
     strips = kernel.strips((height, width))
     tall, margin, across = -(-height // strips), width + 2, width + 1
     assert (strips, tall) == (3, 5)
-    planes = np.zeros((strips, fused.rows_of_plane(width), 3))
+    planes = np.zeros((strips, kernel.rows_of_plane(width), 3))
     for strip, y, column in itertools.product(range(strips), range(-1, tall + 1), range(width)):
         if 0 <= strip * tall + y < height:
             planes[strip, margin + y * across + column] = x[strip * tall + y, column]

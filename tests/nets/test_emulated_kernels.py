@@ -15,6 +15,9 @@ from foresight.nets.drc import core_cuda as fused
 from tests.nets.emulator.emulate import Emulator
 
 SMALL, LARGE = (4, 5), (10, 10)
+HALVED = (7, 10)  # cells that two blocks may share
+CUT = {2: (9, 13), 3: (11, 19)}  # by strips; the last has fewer rows
+NEAR = 0.004, 0.01  # to the plain path, where rounding moves no maximum: results, gradients
 SHALLOW, DEEP, ALONE = (("-DDEEP=0", "-DALONE=0"), ("-DDEEP=1", "-DALONE=0"), ("-DDEEP=0", "-DALONE=1"))
 CONVLSTM, GATED, SIMPLE = (f"-DMEMORY={memory}" for memory in build.MEMORIES)
 
@@ -52,6 +55,44 @@ def test_outputs_and_gradients_are_the_plain_paths(monkeypatch, emulator, asked,
     kernel = emulator(*asked)
     kernel.switch = switch
     assert disagreement(monkeypatch, kernel, asked[0], build.Job(asked[1], depth), ticks) is None
+
+
+@pytest.mark.parametrize(
+    ("strips", "form", "late", "depth", "ticks"),
+    [
+        (2, SHALLOW, True, 2, 1),
+        (3, DEEP, True, 1, 1),
+        (3, ALONE, True, 1, 2),
+        pytest.param(2, SHALLOW, False, 3, 1, marks=pytest.mark.soak),
+        pytest.param(2, DEEP, True, 2, 1, marks=pytest.mark.soak),
+        pytest.param(2, ALONE, False, 1, 1, marks=pytest.mark.soak),
+        pytest.param(3, SHALLOW, True, 3, 2, marks=pytest.mark.soak),
+    ],
+)
+def test_a_board_cut_into_strips_is_the_plain_paths(monkeypatch, emulator, strips, form, late, depth, ticks):
+    monkeypatch.setattr(agreement, "FAR", NEAR)  # what is lost once, at a start, changes little
+    job = build.Job(CUT[strips], depth)
+    assert build.strips(job.grid) == strips
+    kernel = emulator("wgmma", job.grid, CONVLSTM, *form)
+    kernel.switch = late
+    assert disagreement(monkeypatch, kernel, "wgmma", job, ticks) is None
+
+
+@pytest.mark.parametrize(
+    ("form", "late", "depth", "ticks"),
+    [
+        (SHALLOW, True, 2, 2),
+        (ALONE, True, 1, 2),
+        pytest.param(SHALLOW, False, 3, 2, marks=pytest.mark.soak),
+        pytest.param(SHALLOW, True, 1, 2, marks=pytest.mark.soak),
+    ],
+)
+def test_halves_of_a_board_are_the_plain_paths(monkeypatch, emulator, form, late, depth, ticks):
+    job = build.Job(HALVED, depth)
+    assert build.halves(job)
+    kernel = emulator("wgmma", job.grid, CONVLSTM, *form, f"-DSLOTS={build.HALF}")
+    kernel.switch = late
+    assert disagreement(monkeypatch, kernel, "wgmma", job, ticks) is None
 
 
 @pytest.mark.parametrize(
@@ -133,7 +174,12 @@ def test_a_block_that_takes_several_trajectories_gives_what_each_gives_alone(emu
         if name == "backward":  # one of its results is a count of blocks
             shapes, alone = shapes[:-1], alone[:-1]
             shapes.append(jax.ShapeDtypeStruct((3, 1, 2), jnp.uint32))
-        for made, expected in zip(kernel.call(name, shapes, job, ticks, *shared, *twice), alone, strict=False):
+        together = kernel.call(name, shapes, job, ticks, *shared, *twice)
+        if name == "backward" and not networks:  # the weights' gradient is one of all trajectories of a network
+            parts = [kernel.call(name, results, job, ticks, *shared, *(x[at] for x in twice))[0] for at in range(3)]
+            np.testing.assert_allclose(together[0].sum(axis=0), sum(parts), rtol=1e-4, atol=1e-4)
+            together, alone = together[1:], alone[1:]
+        for made, expected in zip(together, alone, strict=False):
             written = ~np.isnan(np.asarray(expected, np.float32))  # the top's last hidden state is not wanted
             for at in (0, 2):
                 np.testing.assert_array_equal(np.asarray(made[at])[written], np.asarray(expected)[written])

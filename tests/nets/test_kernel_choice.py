@@ -152,5 +152,5 @@ def test_the_sources_compile_for_each_gpu_with_few_or_no_registers_in_memory(
     done = subprocess.run([compiler, *flags], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     spilled = [int(size) for size in re.findall(r"(\d+) bytes spill stores", done.stderr)]
-    assert len(spilled) == {"wgmma": 3, "mma": 5}[form]
+    assert len(spilled) == {"wgmma": 3 + 3 * (modules <= kernel.SHALLOW), "mma": 5}[form]  # halves of boards are others
     assert max(spilled) <= {"wgmma": 128, "mma": 16}[form]  # bytes, of a thread

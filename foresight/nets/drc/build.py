@@ -27,6 +27,7 @@ TARGETS = {"infer": "DrcInfer", "forward": "DrcForward", "backward": "DrcBackwar
 CHANNELS = 32  # of h and c, a constant of the kernel
 MEMORIES = ("ConvLSTM", "GatedConvRNN", "SimpleConvRNN")
 SLOTS = 112  # of a block; each row of a board takes one more than it has cells
+HALF = 56  # of a block, where two share a board that one could have
 MOST_STRIPS, MOST_WIDE = 3, 19
 SHALLOW = 3  # modules: with more, or with one, the Hopper source is compiled in another form
 SHARED_BYTES = 232_448 - 128  # of a block on Hopper, without what is always there
@@ -180,7 +181,7 @@ def is_proven(form: str, job: Job) -> bool:
 
 def shared_bytes(grid: Sequence[int], modules: int) -> int:
     """Shared memory of a block of the Hopper source, of its larger kernel."""
-    deep, each, plane = modules > SHALLOW, strips(grid) * 1024, rows_of_plane(grid[1]) * 16
+    deep, each, plane = modules > SHALLOW, strips(grid) * 1024 + 16, rows_of_plane(grid[1]) * 16
     ring, owned, exchanged = 6 * (12_288 + 16), 14 * 256 * 4, 28 * 256 * 4  # bytes; `owned` by threads, of each module
     of_module = 1_792 + (4 * plane if deep else 2 * 4 * plane + owned)
     walking = ring + 16 * plane + exchanged + each + 256 + (0 if deep else modules * 2 * owned)
@@ -188,15 +189,27 @@ def shared_bytes(grid: Sequence[int], modules: int) -> int:
     return max(ring + each + modules * of_module, walking, gathering)
 
 
-def rows_of_plane(width: int) -> int:
-    """Slots of a plane: 112, and margins before and after; an odd number."""
-    return SLOTS + 2 * (width + 2) | 1
+def rows_of_plane(width: int, slots: int = SLOTS) -> int:
+    """Slots of a plane: those of a block, and margins before and after; an odd number."""
+    return slots + 2 * (width + 2) | 1
 
 
-def strips(grid: Sequence[int]) -> int:
+def strips(grid: Sequence[int], slots: int = SLOTS) -> int:
     """How many blocks of the GPU share a board, each with some of its rows."""
-    rows = SLOTS // (grid[1] + 1)
+    rows = slots // (grid[1] + 1)
     return -(-grid[0] // rows)
+
+
+def halves(job: Job) -> bool:
+    """Whether two blocks of the Hopper source may share a board that one could have; the source says when they do."""
+    shallow = form() == "wgmma" and job.modules <= SHALLOW
+    return shallow and strips(job.grid) == 1 and strips(job.grid, HALF) == 2
+
+
+def kept_rows(job: Job) -> int:
+    """Slots of all planes of eight channels of a board, or of one of its strips, in either form."""
+    whole = rows_of_plane(job.grid[1])
+    return max(whole, 2 * rows_of_plane(job.grid[1], HALF)) if halves(job) else whole
 
 
 def target(name: str, job: Job) -> str:
@@ -218,7 +231,8 @@ def built(compiler: str, flags: list[str]) -> Path:
     """The compiled library, from the user's cache folder or made now."""
     *flags, source = ["-shared", "-Xcompiler", "-fPIC", *flags]
     version = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=True).stdout
-    recipe = "\n".join([Path(source).read_text(), *flags, version, jax.lib.__version__])
+    included = [path.read_text() for path in sorted(Path(source).parent.glob("*.cuh"))]
+    recipe = "\n".join([Path(source).read_text(), *included, *flags, version, jax.lib.__version__])
     folder = Path(os.environ.get("FORESIGHT_CACHE") or Path.home() / ".cache" / "foresight") / "kernels"
     library = folder / f"drc-{hashlib.sha256(recipe.encode()).hexdigest()[:24]}.so"
     if not library.exists():

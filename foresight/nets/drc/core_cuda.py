@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from foresight.nets.drc.build import Job, form, rows_of_plane, strips, target
+from foresight.nets.drc.build import Job, form, halves, kept_rows, strips, target
 from foresight.nets.drc.memories import CellAndOutput, MemoryModule
 from foresight.nets.drc.orders import (
     CHANNELS,
@@ -204,13 +204,18 @@ def unroll(
     return infer(job, ticks, pack(weights), memory, inputs, is_first)
 
 
+def blocks_of(job: Job) -> int:
+    """The most blocks that share a board."""
+    return 2 if halves(job) else strips(job.grid)
+
+
 class Saved(NamedTuple):
-    """What the forward pass leaves for the backward pass."""
+    """What the forward pass leaves for the backward pass; what has strips is in an order that only the kernel knows."""
 
     weights: Weights
     gates: Array  # float16 [strips, T, N, D, 14, 256, 4], activated, as the kernel's threads own them
     cells: Array  # float32 [strips, T, N, D, 14, 256], before each tick
-    peaks: Array  # uint32 [strips, T, N + 1, D, 256], where the outputs have their maxima
+    peaks: Array  # uint32 [blocks, T, N + 1, D, 256], where the outputs have their maxima
     pooled: Array  # float32 [T, N + 1, D, 2 F], maxima and means of the outputs
     outputs: Array  # bfloat16 [strips, T, N + 1, D, F / 8, rows, 8] in planes, before the first tick and after each
     is_first: Array
@@ -220,14 +225,14 @@ def unroll_and_save(
     job: Job, ticks: int, weights: Weights, memory: CellAndOutput, inputs: Array, is_first: Array
 ) -> tuple[tuple[Array, CellAndOutput], Saved]:
     """`unroll`, with what its derivative needs."""
-    time, _, width, depth, _ = inputs.shape
+    time, _, _, depth, _ = inputs.shape
     cut = strips(job.grid)
     shapes = [
         *results(inputs, depth),
         jax.ShapeDtypeStruct((cut, time, ticks, depth, *OWNED, GATES), jnp.float16),
         jax.ShapeDtypeStruct((cut, time, ticks, depth, *OWNED), jnp.float32),
-        jax.ShapeDtypeStruct((cut, time, ticks + 1, depth, CHANNELS // 8, rows_of_plane(width), 8), jnp.bfloat16),
-        jax.ShapeDtypeStruct((cut, time, ticks + 1, depth, OWNED[1]), jnp.uint32),
+        jax.ShapeDtypeStruct((cut, time, ticks + 1, depth, CHANNELS // 8, kept_rows(job), 8), jnp.bfloat16),
+        jax.ShapeDtypeStruct((blocks_of(job), time, ticks + 1, depth, OWNED[1]), jnp.uint32),
         jax.ShapeDtypeStruct((time, ticks + 1, depth, 2 * CHANNELS), jnp.float32),
     ]
     given = (*pack(weights), *per_trajectory(memory, inputs, is_first))
@@ -249,8 +254,8 @@ def unroll_backwards(job: Job, ticks: int, saved: Saved, gradient: tuple[Array, 
             jax.ShapeDtypeStruct((time, *grid, depth, WIDTH), jnp.bfloat16),
             jax.ShapeDtypeStruct((time, ticks, depth, WIDTH), jnp.float32),
             *(state for _ in range(4)),
-            jax.ShapeDtypeStruct((cut, time, ticks, depth, WIDTH // 8, rows_of_plane(grid[1]), 8), jnp.bfloat16),  # dz
-            jax.ShapeDtypeStruct((cut, 2), jnp.uint32),  # how far the kernel's blocks are
+            jax.ShapeDtypeStruct((cut, time, ticks, depth, WIDTH // 8, kept_rows(job), 8), jnp.bfloat16),  # dz
+            jax.ShapeDtypeStruct((blocks_of(job), 2), jnp.uint32),  # how far the kernel's blocks are
         ],
         job,
         ticks,

@@ -4,6 +4,7 @@ import ctypes
 import math
 import re
 import subprocess
+import threading
 from pathlib import Path
 
 import jax
@@ -30,32 +31,42 @@ INSTRUCTIONS = {
         "await_products": "gpu::await(kMore);",
         "hold": "",
         "anew": "return x;",
+        "uniform": "return x;",
         "publish": "",
-        "meet": "__syncthreads();",
+        "meet": "kStrips == 1 ? __syncthreads() : meet_cluster();",
         "ask": "return *p;",
         "ask_own": "return *p;",
         "prepare_barrier": "gpu::prepare(barrier, arrivals);",
-        "expect_bytes": "gpu::count(barrier, 1, bytes);",
-        "arrive": "gpu::count(barrier, 1, 0);",
+        "expect_bytes": "gpu::count(gpu::here(barrier), 1, bytes);",
+        "arrive": "gpu::count(gpu::here(barrier), 1, 0);",
         "load_bulk": "gpu::load(to, from, bytes, barrier);",
         "wait": "gpu::wait(barrier, parity);",
         "store_bulk": "gpu::store(to, from, bytes);",
         "await_reading": "gpu::finish_reading();",
-        "await_storing": "gpu::finish_storing();",
+        "await_storing": "gpu::finish_storing(kMore);",
         "tell": "gpu::tell(counter, value);",
         "await_word": "wait_until([=] { return *counter >= value; });",
         "clock_now": "return gpu::clock();",
-        "strip_of_block": "return 0;",  # boards of one strip
-        "there": "return 0;",
-        "put": "",
+        "strip_of_block": "return blockIdx.x % kStrips;",
+        "there": "return gpu::there(address, strip);",
+        "put": "gpu::put(address, v);",
+        "send_bulk": "gpu::send(to, from, bytes, barrier);",
+        "arrive_there": "gpu::count(barrier, 1, 0);",
+        "await_others": "gpu::wait(barrier, parity);",
     },
+}
+# What is for the GPU begins and ends here, in which file.
+DEVICE = {
+    "mma": (build.SOURCES["mma"], "using bf16", "template <class T>\nT* at("),
+    "wgmma": (build.SOURCES["wgmma"].with_suffix(".cuh"), "constexpr int kH", "// What the host needs to know"),
 }
 
 
 def device_code(form: str) -> str:
     """The source without what is for the host, and without assembly."""
-    source = build.SOURCES[form].read_text()
-    code = source[source.index("using bf16") : source.index("template <class T>\nT* at(")] + "}\n"
+    path, first, end = DEVICE[form]
+    source = path.read_text()
+    code = source[source.index(first) : source.index(end)] + "}\n" * (form == "mma")
     code = re.sub(r'asm volatile\("cp\.async\.(commit_group|wait_group [01]);"\);', ";", code)
     code = re.sub(r"#define WGMMA(?:.*\\\n)+.*", "", code)
     for name, body in INSTRUCTIONS[form].items():
@@ -63,9 +74,12 @@ def device_code(form: str) -> str:
         code, found = re.subn(function, rf"\g<1> {body} }}", code, flags=re.M)
         assert found, name
     assert "asm" not in code
-    return code.replace(
-        "extern __shared__ __align__(128) unsigned char memory[];", "unsigned char* memory = block_memory;"
-    )
+    dynamic = "extern __shared__ __align__(128) unsigned char memory[];"
+    code = code.replace(dynamic, "unsigned char* memory = block_memory + kVariables;")
+    code, found = re.subn(r"__shared__ (\w+) (\w+);", r"\1& \2 = *reinterpret_cast<\1*>(block_memory);", code)
+    assert found <= 1, "all of them are in one place"
+    assert "__shared__" not in code
+    return code
 
 
 class Emulator:
@@ -75,9 +89,10 @@ class Emulator:
         code, library = folder / "device.inc", folder / "emulator.so"
         code.write_text(device_code(form))
         flags = ["-std=c++17", "-O1", "-fno-strict-aliasing", "-w", "-shared", "-fPIC", f'-DDEVICE_CODE="{code}"']
-        flags += [f"-DGRID_H={grid[0]}", f"-DGRID_W={grid[1]}", *more]
+        flags += [f"-DGRID_H={grid[0]}", f"-DGRID_W={grid[1]}", f"-DSLOTS={build.SLOTS}", *more]
         subprocess.run([compiler, *flags, "-o", library, HERE / f"{form}.cpp"], check=True)
         self.library = ctypes.CDLL(str(library))
+        self.at_work = threading.Lock()  # a compiled program may call from several threads
         self.switch = True  # `mma`: all that may be is in shared memory; `wgmma`: what runs by itself is late
 
     def call(self, name, results, job, ticks, *arguments):
@@ -112,5 +127,6 @@ class Emulator:
         function = getattr(self.library, name)
         function.restype = ctypes.c_char_p
         pointers = [None if x is None else ctypes.c_void_p(x.ctypes.data) for x in buffers]
-        fault = function(*before, *pointers, *sizes, self.switch)
+        with self.at_work:
+            fault = function(*before, *pointers, *sizes, self.switch)
         assert fault is None, fault.decode()

@@ -1,5 +1,5 @@
-// What a CUDA source needs to run on a CPU, one block at a time: every thread is a fiber, and instructions of a warp wait
-// until all its lanes have come. Slow and plain: for tests.
+// What a CUDA source needs to run on a CPU, one cluster of blocks at a time: every thread is a fiber, and instructions of a
+// warp wait until all its lanes have come. Slow and plain: for tests.
 #pragma once
 #include <stdint.h>
 #include <string.h>
@@ -13,7 +13,6 @@
 #define __device__
 #define __global__
 #define __host__
-#define __shared__ static
 #define __forceinline__ inline
 #define __launch_bounds__(...)
 using std::max;
@@ -73,15 +72,18 @@ inline float __uint_as_float(uint32_t v) {
 inline uint32_t atomicAdd(uint32_t* p, uint32_t more) { return (*p += more) - more; }
 inline void atomicAdd(unsigned long long* p, unsigned long long more) { *p += more; }
 
-// Threads of a block.
+// Threads of a cluster, block after block. Shared memory begins with what is no part of the dynamic one.
 struct Index { int x; };
-static Index threadIdx, blockIdx, gridDim;
-static unsigned char* block_memory;
+static Index threadIdx, blockIdx, blockDim, gridDim;
+static int running;                              // the fiber
+static unsigned char *block_memory, *cluster_memory;
+static size_t block_bytes;                       // from the memory of a block to that of the next
+constexpr size_t kVariables = 128;
 struct Deposit { uint64_t words[6]; };
 struct Fiber {
   ucontext_t context;
   std::vector<char> stack;
-  uint64_t meetings = 0, instructions = 0;
+  uint64_t meetings = 0, cluster_meetings = 0, instructions = 0;
   bool over = false;
   Deposit given[2];
 };
@@ -94,18 +96,21 @@ static const char* fault;                        // what a thread did that no GP
 
 template <class Condition>
 void wait_until(Condition holds) {
-  for (const int me = threadIdx.x; !holds(); threadIdx.x = me) swapcontext(&fibers[me].context, &scheduler);
+  while (!holds()) swapcontext(&fibers[running].context, &scheduler);
   ++waits_over;
 }
-inline void __syncthreads() {
-  const uint64_t mine = ++fibers[threadIdx.x].meetings;
-  wait_until([mine] { return std::all_of(fibers.begin(), fibers.end(), [mine](const Fiber& fiber) { return fiber.meetings >= mine; }); });
+// Goes on once so many threads, from the first on, have come as often as this one.
+inline void meet_threads(uint64_t Fiber::*times, int first, int count) {
+  const uint64_t mine = ++(fibers[running].*times);
+  wait_until([=] { return std::all_of(&fibers[first], &fibers[first] + count, [=](const Fiber& fiber) { return fiber.*times >= mine; }); });
 }
+inline void __syncthreads() { meet_threads(&Fiber::meetings, running / blockDim.x * blockDim.x, blockDim.x); }
+inline void meet_cluster() { meet_threads(&Fiber::cluster_meetings, 0, fibers.size()); }
 // What the lanes of the warp give to an instruction, once all have.
 inline std::function<const Deposit&(int)> together(const Deposit& mine) {
-  const int first = threadIdx.x / 32 * 32;
-  const uint64_t number = fibers[threadIdx.x].instructions++;
-  fibers[threadIdx.x].given[number % 2] = mine;
+  const int first = running / 32 * 32;
+  const uint64_t number = fibers[running].instructions++;
+  fibers[running].given[number % 2] = mine;
   wait_until([=] { return std::all_of(&fibers[first], &fibers[first] + 32, [number](const Fiber& fiber) { return fiber.instructions > number; }); });
   return [first, number](int lane) -> const Deposit& { return fibers[first + lane].given[number % 2]; };
 }
@@ -144,38 +149,58 @@ inline void multiply_matrices(float (&acc)[4], const uint32_t (&a)[4], uint32_t 
   }
 }
 
-// A kernel on so many blocks, one after the other; what went wrong, or nothing. Warps go on unevenly: some sleep until the
-// others wait for them.
-inline const char* run(int blocks, int threads, size_t shared, std::function<void()> kernel) {
+// A thread goes on, of the cluster whose first block is `first`.
+inline void go_on(int i, int first) {
+  running = i, threadIdx.x = i % blockDim.x, blockIdx.x = first + i / blockDim.x;
+  block_memory = cluster_memory + i / blockDim.x * block_bytes;
+  swapcontext(&scheduler, &fibers[i].context);
+}
+// A kernel on so many blocks, one cluster after the other; what went wrong, or nothing. Warps go on unevenly: some, or all of
+// a block, sleep until the others wait for them.
+inline const char* run(int blocks, int threads, size_t shared, std::function<void()> kernel, int cluster = 1, std::function<void()> end_cluster = [] {}) {
   constexpr size_t guard = 1 << 17;             // bytes after it, to see what goes beyond
-  std::vector<unsigned char> memory(shared + guard + 128, 0xff);
-  block_memory = memory.data() + (128 - (uintptr_t)memory.data() % 128) % 128;
-  body = kernel, fault = nullptr, gridDim.x = blocks;
-  for (blockIdx.x = 0; blockIdx.x < blocks; ++blockIdx.x) {
-    fibers = std::vector<Fiber>(threads);
+  block_bytes = (kVariables + shared + guard + 127) / 128 * 128;
+  std::vector<unsigned char> memory(cluster * block_bytes + 128, 0xff);
+  cluster_memory = memory.data() + (128 - (uintptr_t)memory.data() % 128) % 128;
+  body = kernel, fault = nullptr, gridDim.x = blocks, blockDim.x = threads;
+  uint32_t random = 1;                           // numbers of a congruential generator
+  const auto some_warps = [&] {                  // a bit for each: all but those of one block; or of each a team, or any
+    uint32_t warps = 0;
+    const int alone = cluster > 1 ? (random >> 16) % (cluster + 1) : cluster;
+    for (int block = 0; block < cluster; ++block) {
+      random = random * 1664525 + 1013904223;
+      const uint32_t some[] = {0x0f, 0xf0, random >> 24, 0};
+      warps |= (alone == cluster ? some[random >> 20 & 3] : alone == block ? 0 : 0xff) << block * 8;
+    }
+    return warps;
+  };
+  for (int first = 0; first < blocks; first += cluster) {
+    fibers = std::vector<Fiber>(cluster * threads);
     for (auto& fiber : fibers) {
       fiber.stack.resize(1 << 17);
       getcontext(&fiber.context);
       fiber.context.uc_stack.ss_sp = fiber.stack.data(), fiber.context.uc_stack.ss_size = fiber.stack.size(), fiber.context.uc_link = &scheduler;
-      makecontext(&fiber.context, (void (*)())(+[] { ++waits_over, body(), fibers[threadIdx.x].over = true, fibers[threadIdx.x].meetings = ~0ull; }), 0);
+      makecontext(&fiber.context, (void (*)())(+[] { ++waits_over, body(), fibers[running].over = true, fibers[running].meetings = fibers[running].cluster_meetings = ~0ull; }), 0);
     }
-    uint32_t asleep = 0, random = 1;               // a bit for each warp; numbers of a congruential generator
+    uint32_t asleep = some_warps();
     for (bool all = false; !all;) {
       const uint64_t before = waits_over;
       all = true;
-      for (int i = 0; i < threads; ++i) {
+      for (int i = 0; i < cluster * threads; ++i) {
         if (asleep >> i / 32 & 1) { all = false; continue; }
         if (fibers[i].over) continue;
-        threadIdx.x = i;
-        swapcontext(&scheduler, &fibers[i].context);
+        go_on(i, first);
         all &= fibers[i].over;
       }
+      if (fault) return fault;
       if (waits_over == before && !asleep && !all) return "all threads wait for each other";
-      random = random * 1664525 + 1013904223;
-      const uint32_t some[] = {0x0f, 0xf0, random >> 24, 0};  // of eight warps: a team, or any
-      asleep = asleep ? (waits_over == before ? 0 : asleep) : some[random >> 20 & 3];
+      asleep = !asleep ? some_warps() : waits_over == before ? 0 : asleep;
     }
-    if (std::any_of(block_memory + shared, block_memory + shared + guard, [](unsigned char v) { return v != 0xff; })) fault = "more shared memory is written than there is";
+    for (int block = 0; block < cluster; ++block) {
+      const unsigned char* end = cluster_memory + block * block_bytes + kVariables + shared;
+      if (std::any_of(end, end + guard, [](unsigned char v) { return v != 0xff; })) fault = "more shared memory is written than there is";
+    }
+    end_cluster();
     if (fault) return fault;
   }
   return nullptr;

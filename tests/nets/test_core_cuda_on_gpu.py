@@ -147,7 +147,7 @@ def relative_error(leaf, exact):
     ],
 )
 def test_trajectories_of_several_networks_are_those_of_each_alone(domain, picture, grid, depth, ticks, memory, batch):
-    """More than a GPU has multiprocessors, so that blocks take several and wait for each other; or so few that two share one."""
+    """More than a GPU has multiprocessors, so that blocks wait for each other; or so few that two share one."""
     networks, time = 3, 4
     settings, job = {"depth": depth, "ticks": ticks, "memory": memory}, kernel.Job(grid, depth, memory)
     assert kernel.chosen("cuda", job, covered=True)

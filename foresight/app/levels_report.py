@@ -225,7 +225,7 @@ class List:
             print_json(rows)
             return
         for row in rows:
-            print(f"{printable(row['name']):<20} {row.get('fault') or line_of(row)}")
+            print(f"{printable(row['name']):<24} {row.get('fault') or line_of(row)}")
         if not any(not row["name"].startswith(BUILTIN) for row in rows):
             print("no set is cached; `foresight levels fetch` downloads the published Boxoban levels")
 

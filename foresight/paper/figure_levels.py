@@ -10,7 +10,7 @@ from foresight.levels.naming import find_set
 from foresight.paper.study import Picture, drawings
 
 SETS = {"unfiltered": "unfiltered-valid", "medium": "medium-valid", "hard": "hard"}
-OURS = {"unfiltered": "builtin/test", "medium": "builtin/test", "hard": "builtin/hard"}
+OURS = {"unfiltered": "builtin/test", "medium": "builtin/filtered-medium", "hard": "builtin/filtered-hard"}
 
 
 def pictures() -> list[Picture]:

@@ -1,3 +1,5 @@
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -7,13 +9,15 @@ from foresight.levels.cells import has_box
 from foresight.levels.generator.generate import generate
 from foresight.levels.generator.make_builtin import STREAMS, check_same
 from foresight.levels.naming import builtin_folder
-from foresight.levels.operations import dedupe, overlap
+from foresight.levels.operations import dedupe, keys, overlap
 from foresight.levels.optimal import shortest_solution
 
 SETS = {
     "train": (10_000, 10, 4, 4),
     "test": (1_000, 10, 4, 4),
     "hard": (281, 10, 4, 4),
+    "filtered-medium": (20_000, 10, 4, 4),
+    "filtered-hard": (2_096, 10, 4, 4),
     "boxes-5": (300, 10, 5, 5),
     "boxes-6": (300, 10, 6, 6),
     "boxes-7": (300, 10, 7, 7),
@@ -42,7 +46,12 @@ def test_each_set_has_its_count_size_and_boxes_and_no_repeat(name):
 
 
 @pytest.mark.parametrize(
-    ("train", "test"), [("train", "test"), ("mini-train", "mini-test"), ("tiny-train", "tiny-test")]
+    ("train", "test"),
+    [
+        ("mini-train", "mini-test"),
+        ("tiny-train", "tiny-test"),
+        *product(("train", "filtered-medium"), ("test", "hard", "filtered-hard")),
+    ],
 )
 def test_no_test_level_occurs_in_training_even_turned_or_mirrored(train, test):
     assert overlap(open_set(f"builtin/{train}"), open_set(f"builtin/{test}"), symmetries=True) == 0
@@ -53,6 +62,17 @@ def test_the_first_levels_come_out_the_same_again(stream):
     name = next(iter(stream.sets))
     again = generate(100, stream.boxes, stream.size, stream.seed, symmetries=True).levels
     assert np.array_equal(again.records, open_set(f"builtin/{name}").records[:100])
+
+
+def test_the_filtered_sets_are_the_recorded_ones_and_levels_of_one_stream():
+    medium, hard = (open_set(f"builtin/filtered-{kind}") for kind in ("medium", "hard"))
+    assert (medium.digest[:16], hard.digest[:16]) == ("8cf3fb16986d524d", "d5c39c5547c990a4")
+    stream = generate(2_000, 4, 10, seed=1).levels
+    kept = np.isin(keys(stream, False), keys(medium, False))
+    assert np.array_equal(stream.records[kept], medium.records[:53])  # in order, and all of its first ones
+    for levels, times in ((medium, 1), (hard, 2)):
+        assert levels.source.startswith(stream.source)
+        assert levels.source.count("unsolved by drc33-100m in 10 attempts") == times
 
 
 def test_a_set_that_differs_is_named():

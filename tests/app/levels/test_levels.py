@@ -241,6 +241,12 @@ def test_list_shows_what_is_built_in_and_cached(output, here, monkeypatch):
     assert "fault" in rows["cut"]
 
 
+def test_the_built_in_sets_are_listed_in_columns(output, here):
+    lines = [line for line in output("list").splitlines() if line.startswith("builtin/")]
+    assert len(lines) == len(list(naming.builtin_folder().iterdir()))
+    assert {line.index(" levels  ") for line in lines} == {lines[0].index(" levels  ")}
+
+
 def test_the_fewest_and_the_most_boxes_of_a_set_are_reported(output, here):
     write_set(levels(SMALL, TWO_BOXES), here / "cache" / "levels" / "mixed.levels")
     write_set(levels(TWO_BOXES), here / "cache" / "levels" / "two.levels")

@@ -74,7 +74,7 @@ def say_once(sentence: str) -> None:
 def obstacle_to(job: Job, backend: str) -> str | None:
     """Why the kernel is not to run here; None when it is built and registered.
 
-    What a form computes that has never run on a GPU is looked at, unless `backend` is `cuda`, which insists.
+    What a source computes that has never run on such a GPU is looked at, unless `backend` is `cuda`, which insists.
     """
     obstacle = lacking(job)
     if obstacle:
@@ -84,7 +84,7 @@ def obstacle_to(job: Job, backend: str) -> str | None:
     except (OSError, subprocess.CalledProcessError) as error:
         LOG.warning("the CUDA core did not build: %s", getattr(error, "stderr", None) or error)
         return "it did not build"
-    return None if backend == "cuda" or is_proven(form(), job) else verdict_on(library, job)
+    return None if backend == "cuda" or is_proven(form()) else verdict_on(library, job)
 
 
 def lacking(job: Job) -> str | None:
@@ -174,9 +174,9 @@ def variant(form: str, modules: int) -> str:
     return {1: "alone"}.get(modules, "deep" if modules > SHALLOW else "") if form == "wgmma" else ""
 
 
-def is_proven(form: str, job: Job) -> bool:
-    """Whether a form of a source has run on a GPU and passed the tests there."""
-    return form == "wgmma" and job.memory == MEMORIES[0] and not variant(form, job.modules)
+def is_proven(form: str) -> bool:
+    """Whether all that a source is compiled as has run on the GPUs it is made for, and passed the tests there."""
+    return form == "wgmma"
 
 
 def shared_bytes(grid: Sequence[int], modules: int) -> int:

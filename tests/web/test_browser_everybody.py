@@ -10,12 +10,15 @@ from tests.web.browsing import LEVEL, needs_chromium, settled, text, wait_for
 pytestmark = [pytest.mark.extra, needs_chromium]
 
 
-def swipe(page, right, down):
+def swipe(page, right, down, square=(2.5, 2.5), rest=0):
+    """A finger goes down on the board (squares from its left and top), rests (milliseconds), moves and is lifted."""
     box, touch = page.locator("#board").bounding_box(), page.context.new_cdp_session(page)
-    x, y = box["x"] + 100, box["y"] + 100
+    x, y = (box[edge] + box["width"] / 10 * squares for edge, squares in zip("xy", square, strict=True))
     for kind, share in (("touchStart", 0), ("touchMove", 0.5), ("touchMove", 1), ("touchEnd", None)):
         points = [] if share is None else [{"x": x + share * right, "y": y + share * down}]
         touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+        if kind == "touchStart":
+            page.wait_for_timeout(rest)
 
 
 def test_a_visitor_swipes_on_a_phone(visit):
@@ -25,6 +28,19 @@ def test_a_visitor_swipes_on_a_phone(visit):
         swipe(page, right, down)
     wait_for(page, "#moves", "3")
     assert text(page, "#pushes") == "1"
+
+
+def test_on_a_phone_a_swipe_over_the_board_scrolls_and_a_finger_that_rests_first_draws_an_arrow(visit):
+    page = visit(f"{LEVEL}&think=4", viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    wait_for(page, "#status", "solved it in 46 moves")
+    swipe(page, 0, -120, square=(4.5, 8.5))
+    page.wait_for_function("() => scrollY > 60")
+    assert "wishes" not in page.url
+    page.wait_for_timeout(500)
+    page.evaluate("scrollTo(0, 0)")
+    swipe(page, 0, -36, square=(2.5, 8.5), rest=400)
+    wait_for(page, "#wishes", "go up, row 8, column 3")
+    assert page.evaluate("scrollY") == 0
 
 
 def test_the_first_visit_begins_to_play_with_the_second_caption(visit):

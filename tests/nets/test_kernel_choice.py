@@ -61,9 +61,9 @@ def test_more_than_three_modules_and_one_are_for_other_forms_with_functions_of_t
         ("8.0", "wgmma", "this source is made for compute capability 9.0, and the GPU's is 8.0 (see FORESIGHT_KERNEL)"),
         ("7.5", None, "it is made for compute capability 8.0 and above, and the GPU's is 7.5"),
         ("gfx942", None, "it is made for compute capability 8.0 and above, and the GPU's is gfx942"),
-        ("9.0", None, "there is no CUDA compiler (nvcc)"),
-        ("8.6", None, "there is no CUDA compiler (nvcc)"),
-        ("9.0", "mma", "there is no CUDA compiler (nvcc)"),
+        ("9.0", None, "there is no CUDA compiler (nvcc; one comes with jax[cuda13])"),
+        ("8.6", None, "there is no CUDA compiler (nvcc; one comes with jax[cuda13])"),
+        ("9.0", "mma", "there is no CUDA compiler (nvcc; one comes with jax[cuda13])"),
     ],
 )
 def test_a_source_runs_on_the_gpus_it_is_made_for(monkeypatch, capability, forced, obstacle):
@@ -74,6 +74,36 @@ def test_a_source_runs_on_the_gpus_it_is_made_for(monkeypatch, capability, force
     if forced:
         monkeypatch.setenv(kernel.FORCED, forced)
     assert kernel.obstacle_to.__wrapped__(SOKOBAN, "auto") == obstacle
+
+
+def compiler_that(says, folder):
+    """A program in the place of nvcc; it makes the file after `-o`, or says what it cannot."""
+    folder.mkdir(parents=True)
+    nvcc = folder / "nvcc"
+    nvcc.write_text(f'#!/bin/sh\n[ "$1" = --version ] && echo "$0" && exit\n{says}\n')
+    nvcc.chmod(0o755)
+    return str(nvcc)
+
+
+WORKS = 'while [ "$1" != -o ]; do shift; done; echo built > "$2"'
+
+
+def test_a_compiler_that_came_with_jax_builds_where_the_machines_own_is_missing_or_too_old(monkeypatch, tmp_path):
+    monkeypatch.setenv("FORESIGHT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("PATH", f"{tmp_path / 'own'}:/usr/bin:/bin")
+    monkeypatch.syspath_prepend(tmp_path / "wheels")
+    (tmp_path / "wheels" / "nvidia").mkdir(parents=True)
+    monkeypatch.setattr(shutil, "which", lambda path, which=shutil.which: None if "/usr/local" in path else which(path))
+    assert kernel.compilers() == []
+    of_wheels = compiler_that(WORKS, tmp_path / "wheels" / "nvidia" / "cu13" / "bin")
+    assert kernel.compilers() == [of_wheels]
+    too_old = compiler_that("echo no such architecture >&2; exit 1", tmp_path / "own")
+    assert kernel.compilers() == [too_old, of_wheels]
+    flags = kernel.flags_for("wgmma", SOKOBAN, "9.0")
+    assert kernel.built_by_one([too_old, of_wheels], flags).read_text() == "built\n"
+    with pytest.raises(subprocess.CalledProcessError) as error:
+        kernel.built_by_one([too_old], flags)
+    assert "no such architecture" in error.value.stderr
 
 
 @pytest.mark.parametrize(("capability", "form"), [("8.0", "mma"), ("9.0", "wgmma"), ("12.0", "mma"), ("0.0", "wgmma")])
@@ -142,12 +172,11 @@ def test_what_a_source_does_not_cover_is_said():
 def test_the_sources_compile_for_each_gpu_with_few_or_no_registers_in_memory(
     tmp_path, form, capability, modules, memory
 ):
-    compiler = shutil.which("nvcc")
-    if compiler is None:
+    if not kernel.compilers():
         pytest.skip("there is no CUDA compiler (nvcc)")
     flags = ["-cubin", "-Xptxas", "-v", "-o", tmp_path / "kernel.cubin"]
     flags += kernel.flags_for(form, kernel.Job((10, 10), modules, memory), capability)
-    done = subprocess.run([compiler, *flags], capture_output=True, text=True, check=False)
+    done = subprocess.run([kernel.compilers()[0], *flags], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     spilled = [int(size) for size in re.findall(r"(\d+) bytes spill stores", done.stderr)]
     assert len(spilled) == {"wgmma": 3 + 3 * (modules <= kernel.SHALLOW), "mma": 5}[form]  # halves of boards are others

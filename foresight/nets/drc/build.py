@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
@@ -99,12 +100,15 @@ def lacking(job: Job) -> str | None:
     obstacle = too_large(form(), job.grid, job.modules)
     if obstacle:
         return obstacle
-    return "there is no CUDA compiler (nvcc)" if compiler() is None else None
+    return None if compilers() else "there is no CUDA compiler (nvcc; one comes with jax[cuda13])"
 
 
-def compiler() -> str | None:
-    """Where nvcc is, if it is there."""
-    return shutil.which("nvcc") or shutil.which("/usr/local/cuda/bin/nvcc")
+def compilers() -> list[str]:
+    """Where nvcc is: the machine's own, and the one that the wheels of `jax[cuda13]` bring along."""
+    wheels = find_spec("nvidia")
+    folders = wheels.submodule_search_locations or [] if wheels else []
+    places = ["nvcc", "/usr/local/cuda/bin/nvcc", *(str(Path(folder, "cu13", "bin", "nvcc")) for folder in folders)]
+    return [found for found in dict.fromkeys(map(shutil.which, places)) if found]
 
 
 def capability_here() -> str:
@@ -122,7 +126,7 @@ def form() -> str:
 
 def load(job: Job, *more: str) -> Path:
     """Build the library for a job if need be, with more flags, and register its functions; where it lies."""
-    path = built(compiler(), [*more, *flags_for(form(), job, capability_here())])
+    path = built_by_one(compilers(), [*more, *flags_for(form(), job, capability_here())])
     library = ctypes.CDLL(str(path))
     for name, symbol in TARGETS.items():
         function = jax.ffi.pycapsule(getattr(library, symbol))
@@ -225,6 +229,16 @@ def flags_for(form: str, job: Job, capability: str) -> list[str]:
     flags += [f"-D{name.upper()}={int(name == variant(form, job.modules))}" for name in ("deep", "alone")]
     architectures = f"-gencode=arch=compute_{architecture},code=sm_{architecture}"
     return [*flags, architectures, "-isystem", jax.ffi.include_dir(), str(SOURCES[form])]
+
+
+def built_by_one(compilers: list[str], flags: list[str]) -> Path:
+    """The library, by the first compiler that can build it: the machine's own may be too old for its GPU."""
+    for compiler in compilers[:-1]:
+        try:
+            return built(compiler, flags)
+        except (OSError, subprocess.CalledProcessError) as error:
+            LOG.info("%s did not build the CUDA core: %s", compiler, getattr(error, "stderr", None) or error)
+    return built(compilers[-1], flags)
 
 
 def built(compiler: str, flags: list[str]) -> Path:

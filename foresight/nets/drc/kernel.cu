@@ -4,18 +4,10 @@
 //
 // GRID_H, GRID_W, DEEP, ALONE and MEMORY are those of kernel.cuh.
 
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-#include <cuda_runtime.h>
-#include <stdint.h>
-
 #include <algorithm>
 
-#include "xla/ffi/api/ffi.h"
-
-namespace ffi = xla::ffi;
-using bf16 = __nv_bfloat16;
-using bf162 = __nv_bfloat162;
+#include "calls.cuh"
+#include "values.cuh"
 
 // Whether a board can be cut into two strips of at most 56 slots.
 #define STRIPS_OF(slots) ((GRID_H + slots / (GRID_W + 1) - 1) / (slots / (GRID_W + 1)))
@@ -39,42 +31,20 @@ namespace halves {
 namespace halves = whole;
 #endif
 
-template <class T>
-T* at(ffi::AnyBuffer buffer) { return reinterpret_cast<T*>(buffer.untyped_data()); }
-template <class T>
-T* at(ffi::Result<ffi::AnyBuffer>& buffer) { return reinterpret_cast<T*>(buffer->untyped_data()); }
-
 // Clusters of so many blocks, or where `fitting` says so no more than the GPU has room for.
 ffi::Error launch(const void* kernel, size_t shared, int clusters, int blocks, bool fitting, void** arguments, cudaStream_t stream) {
-  if (cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared) != cudaSuccess)
-    return ffi::Error::Internal("the DRC kernel needs more shared memory than this GPU has");
+  if (!may_have(kernel, shared)) return ffi::Error::Internal(kTooMuch);
   cudaLaunchAttribute cluster;
   cluster.id = cudaLaunchAttributeClusterDimension;
   cluster.val.clusterDim.x = blocks, cluster.val.clusterDim.y = cluster.val.clusterDim.z = 1;
   cudaLaunchConfig_t config{};
-  config.gridDim = dim3(clusters * blocks), config.blockDim = dim3(whole::kThreads), config.dynamicSmemBytes = shared, config.stream = stream;
+  config.gridDim = dim3(clusters * blocks), config.blockDim = dim3(kThreads), config.dynamicSmemBytes = shared, config.stream = stream;
   config.attrs = &cluster, config.numAttrs = 1;
   int room = 0;
   if (fitting && cudaOccupancyMaxActiveClusters(&room, kernel, &config) == cudaSuccess && room > 0) config.gridDim.x = std::min(clusters, room) * blocks;
   cudaLaunchKernelExC(&config, kernel, arguments);
-  cudaError_t error = cudaGetLastError();
-  if (error != cudaSuccess) return ffi::Error::Internal(cudaGetErrorString(error));
-  return ffi::Error::Success();
+  return launched();
 }
-
-// Leading axes of `inputs` [..., T, H, W, D, 128] count trajectories, those of `weights` [..., D, ...] count networks.
-struct Sizes {
-  int batch, networks, D, T;
-  Sizes(ffi::AnyBuffer per_frame, int frame_axes, ffi::AnyBuffer weights, int weight_axes) {
-    auto p = per_frame.dimensions();
-    auto w = weights.dimensions();
-    batch = networks = 1;
-    for (size_t i = 0; i + frame_axes < p.size(); ++i) batch *= p[i];
-    for (size_t i = 0; i + weight_axes < w.size(); ++i) networks *= w[i];
-    T = p[p.size() - frame_axes];
-    D = w[w.size() - weight_axes];
-  }
-};
 
 constexpr int kLearning = 4;                     // multiprocessors a board takes: two, and two that gather
 
@@ -147,15 +117,7 @@ ffi::Error Backward(cudaStream_t stream, int64_t ticks, ffi::AnyBuffer weights, 
 
 }  // namespace
 
-#define EIGHT_ARGS .Arg<ffi::AnyBuffer>().Arg<ffi::AnyBuffer>().Arg<ffi::AnyBuffer>().Arg<ffi::AnyBuffer>().Arg<ffi::AnyBuffer>().Arg<ffi::AnyBuffer>().Arg<ffi::AnyBuffer>().Arg<ffi::AnyBuffer>()
-#define THREE_RESULTS .Ret<ffi::AnyBuffer>().Ret<ffi::AnyBuffer>().Ret<ffi::AnyBuffer>()
-#define BIND ffi::Ffi::Bind().Ctx<ffi::PlatformStream<cudaStream_t>>().Attr<int64_t>("ticks")
-
-XLA_FFI_DEFINE_HANDLER_SYMBOL(DrcInfer, Infer, BIND EIGHT_ARGS THREE_RESULTS, {ffi::Traits::kCmdBufferCompatible});
-XLA_FFI_DEFINE_HANDLER_SYMBOL(DrcForward, Forward, BIND EIGHT_ARGS THREE_RESULTS THREE_RESULTS.Ret<ffi::AnyBuffer>().Ret<ffi::AnyBuffer>(), {ffi::Traits::kCmdBufferCompatible});
-XLA_FFI_DEFINE_HANDLER_SYMBOL(DrcBackward, Backward,
-                              BIND EIGHT_ARGS.Arg<ffi::AnyBuffer>().Arg<ffi::AnyBuffer>() THREE_RESULTS THREE_RESULTS THREE_RESULTS,
-                              {ffi::Traits::kCmdBufferCompatible});
+HANDLERS
 
 #if STAMPS
 // What has been stamped since it was asked for last: by whole boards, and by halves.

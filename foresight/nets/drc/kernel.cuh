@@ -41,9 +41,6 @@
 //
 // H, W, DEEP, ALONE and MEMORY are compile-time constants; D, N, T are not. 32 channels.
 
-
-constexpr int kH = GRID_H, kW = GRID_W, kCells = kH * kW;
-constexpr int kF = 32, kGates = 4 * kF, kThreads = 256;
 constexpr int kSlots = SLOTS;                    // of the tensor cores' instruction; a strip's are y * kAcross + x
 constexpr int kAcross = kW + 1;
 constexpr int kStrips = (kH + kSlots / kAcross - 1) / (kSlots / kAcross);  // of a board, one block each
@@ -53,9 +50,6 @@ constexpr int kRows = (kSlots + 2 * kMargin) | 1;  // odd: planes differ in bank
 constexpr int kPlane = kRows * 16;               // bytes: eight channels of every slot
 constexpr int kHidden = kF / 8 * kPlane;         // bytes of a hidden state
 constexpr int kMine = kSlots / 8;                // slots of a thread, for one channel: one of every tile of eight
-enum class Memory { ConvLSTM, GatedConvRNN, SimpleConvRNN };
-constexpr bool kCell = Memory::MEMORY == Memory::ConvLSTM;         // there is a cell, with two gates
-constexpr bool kOpens = Memory::MEMORY != Memory::SimpleConvRNN;   // there is an output gate
 constexpr bool kDeep = DEEP;                     // more modules than shared memory holds two hidden states and cells of
 constexpr int kMost = 3;                         // modules, if not
 constexpr bool kAlone = ALONE;                   // one module
@@ -72,28 +66,6 @@ constexpr int kUniteAt = kAlone ? 2 : kGroups == 6 ? 3 : kStrips > 1 ? 7 : 2;
 constexpr int kFirstGroup = kStrips > 1 ? kGroups / 3 : 0;  // backward: first the middle row of taps, which needs no other strip
 static_assert((kStrips - 1) * kTall < kH && kTall * kAcross <= kSlots, "strips cover the board and fit");
 static_assert(!kAlone || (kUsed <= kRing && !kDeep), "the weights of one module stay on chip");
-
-__device__ __forceinline__ float tanh_of(float x) {
-  float y;
-  asm("tanh.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
-  return y;
-}
-__device__ __forceinline__ float sigmoid_of(float x) { return fmaf(0.5f, tanh_of(0.5f * x), 0.5f); }
-
-__device__ __forceinline__ uint32_t pack(float a, float b) {
-  bf162 v = __floats2bfloat162_rn(a, b);
-  return *reinterpret_cast<uint32_t*>(&v);
-}
-__device__ __forceinline__ float2 unpack(uint32_t v) {
-  return __bfloat1622float2(*reinterpret_cast<bf162*>(&v));
-}
-
-// Gates are stored as half floats: near 1 they are eight times finer than bfloat16, and 1 - f matters.
-__device__ __forceinline__ uint32_t pack_gates(float a, float b) {
-  __half2 v = __floats2half2_rn(a, b);
-  return *reinterpret_cast<uint32_t*>(&v);
-}
-__device__ __forceinline__ float2 unpack_gates(uint32_t v) { return __half22float2(*reinterpret_cast<__half2*>(&v)); }
 
 // An instruction's list of accumulators has to be written out: their numbers, and where they are kept.
 #define NUMBERS_28 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \

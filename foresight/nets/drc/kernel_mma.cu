@@ -21,54 +21,18 @@
 //
 // H, W, the grid, and MEMORY (see kernel.cu) are compile-time constants; D, N, T are not. 32 channels.
 
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-#include <cuda_runtime.h>
-#include <stdint.h>
-
-#include "xla/ffi/api/ffi.h"
-
-namespace ffi = xla::ffi;
-using bf16 = __nv_bfloat16;
-using bf162 = __nv_bfloat162;
+#include "calls.cuh"
+#include "values.cuh"
 
 namespace {
 
-constexpr int kH = GRID_H, kW = GRID_W, kCells = kH * kW;
 constexpr int kRows = (kH + 2) * (kW + 2);       // with the border
-constexpr int kF = 32, kGates = 4 * kF;
 constexpr int kTiles = (kCells + 15) / 16;       // of 16 positions
 constexpr int kMyTiles = (kTiles + 1) / 2;       // at most, of one warp
-constexpr int kThreads = 256;
 constexpr int kHiddenPitch = kF * 2 + 16;        // bytes; the 16 spare bytes spread rows over the banks
 constexpr int kGatePitch = kGates * 2 + 16;
 constexpr int kForwardSteps = 36;                // k-steps of 16: 9 taps * 64 channels
 constexpr int kBackwardSteps = 72;               // 9 taps * 128 gates
-enum class Memory { ConvLSTM, GatedConvRNN, SimpleConvRNN };
-constexpr bool kCell = Memory::MEMORY == Memory::ConvLSTM;        // there is a cell, with two gates
-constexpr bool kOpens = Memory::MEMORY != Memory::SimpleConvRNN;  // there is an output gate
-
-__device__ __forceinline__ float tanh_of(float x) {
-  float y;
-  asm("tanh.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
-  return y;
-}
-__device__ __forceinline__ float sigmoid_of(float x) { return fmaf(0.5f, tanh_of(0.5f * x), 0.5f); }
-
-__device__ __forceinline__ uint32_t pack(float a, float b) {
-  bf162 v = __floats2bfloat162_rn(a, b);
-  return *reinterpret_cast<uint32_t*>(&v);
-}
-__device__ __forceinline__ float2 unpack(uint32_t v) {
-  return __bfloat1622float2(*reinterpret_cast<bf162*>(&v));
-}
-
-// Gates are stored as half floats: near 1 they are eight times finer than bfloat16, and 1 - f matters.
-__device__ __forceinline__ uint32_t pack_gates(float a, float b) {
-  __half2 v = __floats2half2_rn(a, b);
-  return *reinterpret_cast<uint32_t*>(&v);
-}
-__device__ __forceinline__ float2 unpack_gates(uint32_t v) { return __half22float2(*reinterpret_cast<__half2*>(&v)); }
 
 __device__ __forceinline__ void load_tile(uint32_t (&a)[4], uint32_t address) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
@@ -780,18 +744,10 @@ __global__ void __launch_bounds__(kThreads) input_gradient(BackwardArgs args) {
   args.d_inputs[i] = make_uint4(pack(sums[0], sums[1]), pack(sums[2], sums[3]), pack(sums[4], sums[5]), pack(sums[6], sums[7]));
 }
 
-template <class T>
-T* at(ffi::AnyBuffer buffer) { return reinterpret_cast<T*>(buffer.untyped_data()); }
-template <class T>
-T* at(ffi::Result<ffi::AnyBuffer>& buffer) { return reinterpret_cast<T*>(buffer->untyped_data()); }
-
 ffi::Error launch(const void* kernel, size_t shared, int blocks, void** arguments, cudaStream_t stream) {
-  if (cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared) != cudaSuccess)
-    return ffi::Error::Internal("the DRC kernel needs more shared memory than this GPU has");
+  if (!may_have(kernel, shared)) return ffi::Error::Internal(kTooMuch);
   cudaLaunchKernel(kernel, dim3(blocks), dim3(kThreads), arguments, shared, stream);
-  cudaError_t error = cudaGetLastError();
-  if (error != cudaSuccess) return ffi::Error::Internal(cudaGetErrorString(error));
-  return ffi::Error::Success();
+  return launched();
 }
 
 // Bytes of shared memory that a block may have; a build may be told to make do with less.
@@ -804,20 +760,6 @@ size_t room() {
 #endif
   return bytes;
 }
-
-// Leading axes of `inputs` [..., T, H, W, D, 128] count trajectories, those of `weights` [..., D, ...] count networks.
-struct Sizes {
-  int batch, networks, D, T;
-  Sizes(ffi::AnyBuffer per_frame, int frame_axes, ffi::AnyBuffer weights, int weight_axes) {
-    auto p = per_frame.dimensions();
-    auto w = weights.dimensions();
-    batch = networks = 1;
-    for (size_t i = 0; i + frame_axes < p.size(); ++i) batch *= p[i];
-    for (size_t i = 0; i + weight_axes < w.size(); ++i) networks *= w[i];
-    T = p[p.size() - frame_axes];
-    D = w[w.size() - weight_axes];
-  }
-};
 
 template <bool kSave>
 ffi::Error run_forward(cudaStream_t stream, int64_t ticks, ffi::AnyBuffer weights, ffi::AnyBuffer pool, ffi::AnyBuffer c0,
@@ -879,12 +821,4 @@ ffi::Error Backward(cudaStream_t stream, int64_t ticks, ffi::AnyBuffer weights, 
 
 }  // namespace
 
-#define EIGHT_ARGS .Arg<ffi::AnyBuffer>().Arg<ffi::AnyBuffer>().Arg<ffi::AnyBuffer>().Arg<ffi::AnyBuffer>().Arg<ffi::AnyBuffer>().Arg<ffi::AnyBuffer>().Arg<ffi::AnyBuffer>().Arg<ffi::AnyBuffer>()
-#define THREE_RESULTS .Ret<ffi::AnyBuffer>().Ret<ffi::AnyBuffer>().Ret<ffi::AnyBuffer>()
-#define BIND ffi::Ffi::Bind().Ctx<ffi::PlatformStream<cudaStream_t>>().Attr<int64_t>("ticks")
-
-XLA_FFI_DEFINE_HANDLER_SYMBOL(DrcInfer, Infer, BIND EIGHT_ARGS THREE_RESULTS, {ffi::Traits::kCmdBufferCompatible});
-XLA_FFI_DEFINE_HANDLER_SYMBOL(DrcForward, Forward, BIND EIGHT_ARGS THREE_RESULTS THREE_RESULTS.Ret<ffi::AnyBuffer>().Ret<ffi::AnyBuffer>(), {ffi::Traits::kCmdBufferCompatible});
-XLA_FFI_DEFINE_HANDLER_SYMBOL(DrcBackward, Backward,
-                              BIND EIGHT_ARGS.Arg<ffi::AnyBuffer>().Arg<ffi::AnyBuffer>() THREE_RESULTS THREE_RESULTS THREE_RESULTS,
-                              {ffi::Traits::kCmdBufferCompatible});
+HANDLERS

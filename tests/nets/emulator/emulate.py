@@ -55,18 +55,19 @@ INSTRUCTIONS = {
         "await_others": "gpu::wait(barrier, parity);",
     },
 }
-# What is for the GPU begins and ends here, in which file.
+VALUES = build.SOURCES["mma"].with_name("values.cuh")
+# What is for the GPU begins and ends here, in which file; before it comes what is in VALUES.
 DEVICE = {
-    "mma": (build.SOURCES["mma"], "using bf16", "template <class T>\nT* at("),
-    "wgmma": (build.SOURCES["wgmma"].with_suffix(".cuh"), "constexpr int kH", "// What the host needs to know"),
+    "mma": (build.SOURCES["mma"], "constexpr int kRows", "ffi::Error launch("),
+    "wgmma": (build.SOURCES["wgmma"].with_suffix(".cuh"), "constexpr int kSlots", "// What the host needs to know"),
 }
 
 
 def device_code(form: str) -> str:
     """The source without what is for the host, and without assembly."""
     path, first, end = DEVICE[form]
-    source = path.read_text()
-    code = source[source.index(first) : source.index(end)] + "}\n" * (form == "mma")
+    source, values = path.read_text(), VALUES.read_text()
+    code = values[values.index("using bf16") :] + source[source.index(first) : source.index(end)]
     code = re.sub(r'asm volatile\("cp\.async\.(commit_group|wait_group [01]);"\);', ";", code)
     code = re.sub(r"#define WGMMA(?:.*\\\n)+.*", "", code)
     for name, body in INSTRUCTIONS[form].items():

@@ -10,10 +10,12 @@ from tyro.conf import FlagCreatePairsOff, Positional, arg
 
 from foresight.app.checks import check_count
 from foresight.app.parse import parse_options
+from foresight.app.progress import counting_bar
 from foresight.errors import ForesightError
 from foresight.storage.files import read_at_most
 
 if TYPE_CHECKING:
+    from foresight.insight.report import Manner
     from foresight.insight.routes import RouteLevel
     from foresight.runs.agents import Agent
 
@@ -136,13 +138,19 @@ def training(series: "Iterator[Agent]", options: InsightOptions) -> Iterator[dic
         levels=options.skip + np.arange(cut),
         test_levels=options.skip + np.arange(cut, max(options.limit, cut + 1)),
         think=options.think,
-        max_steps=options.max_steps,
-        batch=options.batch,
+        manner=manner_of(options),
         ways=ways_of(options, options.ways) if options.ways else {},
         strength=options.strengths[0],
         layers=options.layers,
     )
     return report.training_rows(((agent.steps, agent) for agent in series), asked, randomly_weighted)
+
+
+def manner_of(options: InsightOptions) -> "Manner":
+    """How levels are played, with a bar on stderr."""
+    from foresight.insight.report import Manner
+
+    return Manner(options.batch, options.max_steps, counting_bar)
 
 
 def ways_of(options: InsightOptions, count: int) -> "dict[str, list[RouteLevel]]":
@@ -163,15 +171,16 @@ def rows_of(agent: "Agent", options: InsightOptions) -> Iterator[dict[str, Any]]
     count = agent.env.level_count
     levels = np.arange(options.skip, options.skip + options.limit)
     levels = levels if count is None else levels[levels < count]
+    manner = manner_of(options)
     if options.part == "pacing":
-        return report.pacing_rows(agent, levels, options.think, options.batch, options.max_steps)
+        return report.pacing_rows(agent, levels, options.think, manner)
     if options.part == "channels":
-        return report.channel_rows(agent, levels, options.batch, options.max_steps)
+        return report.channel_rows(agent, levels, manner)
     probes = probes_for(agent.source, options.probes)
     if options.part == "ticks":
-        return report.tick_rows(agent, probes, levels, options.think, options.batch, options.max_steps)
+        return report.tick_rows(agent, probes, levels, options.think, manner)
     if options.part == "ahead":
-        return report.ahead_rows(agent, probes, levels, options.batch, options.max_steps)
+        return report.ahead_rows(agent, probes, levels, manner)
     ways = ways_of(options, options.limit)
     chosen = report.of_layers(probes, options.layers)
-    return report.route_rows(agent, chosen, ways, options.strengths, options.draws, options.batch, options.together)
+    return report.route_rows(agent, chosen, ways, options.strengths, options.draws, manner, options.together)

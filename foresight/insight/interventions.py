@@ -1,6 +1,6 @@
 """Change an agent's mind: write another plan into its state, and see whether it acts on it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise, product
 from typing import NamedTuple
 
@@ -82,12 +82,18 @@ def route_edits(
 
 
 def play_routes(
-    agent: Agent, levels: Sequence[RouteLevel], edits: Sequence[Sequence[Edit]], max_steps: int = CAP, batch: int = 64
+    agent: Agent,
+    levels: Sequence[RouteLevel],
+    edits: Sequence[Sequence[Edit]],
+    max_steps: int = CAP,
+    batch: int = 64,
+    on_progress: Callable[[int], None] = lambda finished: None,
 ) -> list[Episode]:
     """Play every level with its own edits."""
     check_board(agent.env, levels[0].cells.shape)
     player = Player(agent.net, Sokoban.make(level_set(levels), view=agent.env.view))
-    return play(player, np.arange(len(levels)), edits=edits, max_steps=max_steps, batch=batch)
+    numbers = np.arange(len(levels))
+    return play(player, numbers, edits=edits, max_steps=max_steps, batch=batch, on_progress=on_progress)
 
 
 def check_board(env: Env, shape: tuple[int, int]) -> None:

@@ -1,6 +1,7 @@
 """A study beyond the probes' scores, as rows of plain values: ticks, routes, pacing, channels, training."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -19,20 +20,42 @@ from foresight.insight.records import Agent, Episode, Keep
 from foresight.insight.retracing import retrace
 from foresight.insight.routes import RouteLevel, agent_levels, box_levels, symmetries
 from foresight.insight.samples import as_squares
-from foresight.insight.study import Result, observed, state_of, study
+from foresight.insight.study import Result, probe_count, state_of, study
 from foresight.insight.ticks import confusions_by_tick, rise
 
 Row = dict[str, Any]
+Show = Callable[[int], None]  # takes how many are done
 AHEAD = (5, 10, 20, 40, 10_000)  # time-steps until something happens on a square, as the ends of ranges
 
 
+@contextmanager
+def unseen(_what: str, _total: int) -> Iterator[Show]:
+    """Nothing shows how it gets on."""
+    yield lambda _done: None
+
+
+@dataclass(frozen=True)
+class Manner:
+    """How levels are played, and what shows meanwhile how many of what have been done."""
+
+    batch: int = 64
+    max_steps: int = 120
+    bar: Callable[[str, int], AbstractContextManager[Show]] = unseen
+
+
+def played(agent: Agent, levels: np.ndarray, manner: Manner, **more: Any) -> list[Episode]:
+    """The episodes of these levels; `more` is for `play`."""
+    with manner.bar("episodes", len(levels)) as show:
+        return play(agent, levels, batch=manner.batch, max_steps=manner.max_steps, on_progress=show, **more)
+
+
 def tick_rows(
-    agent: Agent, probes: Sequence[Probe], levels: np.ndarray, think: int, batch: int, max_steps: int = 120
+    agent: Agent, probes: Sequence[Probe], levels: np.ndarray, think: int, manner: Manner = Manner()
 ) -> Iterator[Row]:
     """The score of every probe at every tick of `think` looks at the first board, with probes of the last tick."""
     check_fit(probes, shape_of(agent.net))
     keep = Keep((probes[0].of,), steps=think, dtype="float16")
-    episodes = play(agent, levels, think=think, keep=keep, batch=batch, max_steps=max_steps)
+    episodes = played(agent, levels, manner, think=think, keep=keep)
     for probe in probes:
         yield from ticks_of(agent.env.name, probe, episodes, think)
 
@@ -47,13 +70,11 @@ def ticks_of(domain: str, probe: Probe, episodes: Sequence[Episode], think: int)
     yield about | {"ticks": len(counts), "rise": round(difference, 4), "ci95": rounded(interval)}
 
 
-def ahead_rows(
-    agent: Agent, probes: Sequence[Probe], levels: np.ndarray, batch: int, max_steps: int = 120
-) -> Iterator[Row]:
+def ahead_rows(agent: Agent, probes: Sequence[Probe], levels: np.ndarray, manner: Manner = Manner()) -> Iterator[Row]:
     """Of the squares where something will happen soon, later or never, how many each probe reads rightly."""
     check_fit(probes, shape_of(agent.net))
     keep = Keep((probes[0].of,), ticks=(-1,), dtype="float16")
-    episodes = play(agent, levels, keep=keep, batch=batch, max_steps=max_steps)
+    episodes = played(agent, levels, manner, keep=keep)
     for probe in probes:
         yield from ahead_of(agent.env.name, probe, episodes)
 
@@ -102,25 +123,26 @@ def route_rows(
     levels: dict[str, list[RouteLevel]],
     strengths: Sequence[float],
     draws: int,
-    batch: int,
+    manner: Manner = Manner(),
     together: bool = False,
 ) -> Iterator[Row]:
     """How often agent and box go the long way, at every layer or all `together`, by probes' vectors and random ones."""
     for mover, own in levels.items():
         chosen = [p for p in probes if p.concept == CONCEPT_OF[mover] and p.kernel == 1]
-        yield from strength_rows(agent, own, chosen[:1], 0.0, 0, batch)
+        yield from strength_rows(agent, own, chosen[:1], 0.0, 0, manner)
         for strength in strengths:
             for at_once in [chosen] if together else [[probe] for probe in chosen]:
-                yield from strength_rows(agent, own, at_once, strength, draws, batch)
+                yield from strength_rows(agent, own, at_once, strength, draws, manner)
 
 
 def strength_rows(
-    agent: Agent, levels: list[RouteLevel], probes: Sequence[Probe], strength: float, draws: int, batch: int
+    agent: Agent, levels: list[RouteLevel], probes: Sequence[Probe], strength: float, draws: int, manner: Manner
 ) -> Iterator[Row]:
     """Some layers at one strength: a row for the probes' vectors, and one for all draws of random ones together."""
     seeds = [None, *range(draws)]
     edits = [own for seed in seeds for own in route_edits(levels, probes, strength, seed)]
-    episodes = play_routes(agent, levels * len(seeds), edits, batch=batch)
+    with manner.bar("episodes", len(edits)) as show:
+        episodes = play_routes(agent, levels * len(seeds), edits, batch=manner.batch, on_progress=show)
     parts = [("probe" if strength else "none", 0, len(levels)), ("random", len(levels), len(episodes))]
     layers = [probe.layer + 1 for probe in probes]
     for vectors, first, end in parts[: 1 + (draws > 0)]:
@@ -138,14 +160,14 @@ def strength_rows(
         }
 
 
-def pacing_rows(agent: Agent, levels: np.ndarray, think: int, batch: int, max_steps: int = 120) -> Iterator[Row]:
+def pacing_rows(agent: Agent, levels: np.ndarray, think: int, manner: Manner = Manner()) -> Iterator[Row]:
     """Early cycles without thinking and with it, and by which share they fall."""
-    played = {steps: play(agent, levels, think=steps, batch=batch, max_steps=max_steps) for steps in (0, think)}
-    for steps, episodes in played.items():
+    by_thinking = {steps: played(agent, levels, manner, think=steps) for steps in (0, think)}
+    for steps, episodes in by_thinking.items():
         counted = pacing(episodes)
         row = {"think": steps, "episodes": counted.episodes, "cycles": counted.cycles, "mean": round(counted.mean, 4)}
         yield row | {"ci95": rounded(counted.ci95)} | how_it_went(agent, episodes)
-    fallen = fall(played[0], played[think])
+    fallen = fall(by_thinking[0], by_thinking[think])
     yield {"fall": fallen and round(fallen[0], 4), "ci95": fallen and rounded(fallen[1])}
 
 
@@ -156,10 +178,10 @@ def how_it_went(agent: Agent, episodes: Sequence[Episode]) -> Row:
     return {"solved": sum(episode.solved for episode in episodes)}
 
 
-def channel_rows(agent: Agent, levels: np.ndarray, batch: int, max_steps: int = 120) -> Iterator[Row]:
+def channel_rows(agent: Agent, levels: np.ndarray, manner: Manner = Manner()) -> Iterator[Row]:
     """What every named channel follows, then how many levels are solved without these and without others."""
     keep = Keep(("h",), ticks=(-1,), dtype="float16")
-    episodes = play(agent, levels, keep=keep, batch=batch, max_steps=max_steps)
+    episodes = played(agent, levels, manner, keep=keep)
     channels = label_channels(agent.env.name, episodes, concepts=concepts_of(agent.env.name))
     for channel in channels:
         if channel.is_named:
@@ -168,8 +190,7 @@ def channel_rows(agent: Agent, levels: np.ndarray, batch: int, max_steps: int = 
     operations = ("mean", "zero") if len(shape_of(agent.net).state) == 3 else ("zero",)  # an LSTM's unit has no board
     for name, wiped in groups(channels).items():
         for operation in operations if wiped else ():
-            edits = ablation(wiped, operation=operation)
-            without = play(agent, levels, edits=edits, batch=batch, max_steps=max_steps)
+            without = played(agent, levels, manner, edits=ablation(wiped, operation=operation))
             yield ablation_row(agent, name, wiped, operation, without)
 
 
@@ -191,8 +212,7 @@ class TrainingStudy:
     levels: np.ndarray  # to fit to
     test_levels: np.ndarray  # to score on
     think: int = 5
-    max_steps: int = 120
-    batch: int = 64
+    manner: Manner = Manner()
     ways: dict[str, list[RouteLevel]] = field(default_factory=dict)  # to write into the state, by mover
     strength: float = 1.0
     layers: tuple[int, ...] = ()  # to write into, from 1; all where there are none
@@ -206,22 +226,27 @@ def training_rows(
 
     Beside each the score of a network with random weights, which `randomly` gives, that watched the same episodes.
     """
-    common = {"max_steps": asked.max_steps, "batch": asked.batch}
     for steps, agent in series:
-        domain, of = agent.env.name, state_of(agent)
-        played = [observed(agent, own, **common) for own in (asked.levels, asked.test_levels)]
-        watched = [retrace(randomly(agent), own, Keep((of,), ticks=(-1,), dtype="float16")) for own in played]
-        results, beside = (
-            study(domain, of, *episodes, kernels=(1,), settings=asked.settings) for episodes in (played, watched)
-        )
-        keep = Keep((of,), steps=asked.think, dtype="float16")
-        thinking = play(agent, asked.test_levels, think=asked.think, keep=keep, **common)
+        of, manner = state_of(agent), asked.manner
+        last_ticks = Keep((of,), ticks=(-1,), dtype="float16")
+        seen = [played(agent, own, manner, keep=last_ticks) for own in (asked.levels, asked.test_levels)]
+        watched = [retrace(randomly(agent), own, last_ticks) for own in seen]
+        results, beside = (fitted(agent, episodes, asked) for episodes in (seen, watched))
+        every_tick = Keep((of,), steps=asked.think, dtype="float16")
+        thinking = played(agent, asked.test_levels, manner, think=asked.think, keep=every_tick)
         for result, random in zip(results, beside, strict=True):
-            row = training_row(agent, steps, result, played[1], thinking, asked.think)
+            row = training_row(agent, steps, result, seen[1], thinking, asked.think)
             yield row | {"random": round(random.score.macro_f1, 4), "random_ci95": rounded(random.score.ci95)}
         probes = of_layers([result.probe for result in results], asked.layers)
-        for row in route_rows(agent, probes, asked.ways, [asked.strength], 1, asked.batch):
+        for row in route_rows(agent, probes, asked.ways, [asked.strength], 1, manner):
             yield {"steps": steps} | row
+
+
+def fitted(agent: Agent, episodes: Sequence[Sequence[Episode]], asked: TrainingStudy) -> list[Result]:
+    """1x1 probes fitted to the first episodes and scored on the others."""
+    with asked.manner.bar("probes", probe_count(agent, (1,))) as show:
+        name, of = agent.env.name, state_of(agent)
+        return study(name, of, *episodes, kernels=(1,), settings=asked.settings, on_progress=show)
 
 
 def training_row(

@@ -108,9 +108,9 @@ def test_what_cannot_be_probed_is_rejected_with_its_option(agent, words, message
 
 
 def test_routes_are_of_the_movers_and_layers_asked_for(agent, monkeypatch, capsys):
-    def rows(agent, probes, levels, strengths, draws, batch, together):
+    def rows(agent, probes, levels, strengths, draws, manner, together):
         yield {mover: len(own) for mover, own in levels.items()} | {"layers": [probe.layer for probe in probes]}
-        yield {"strengths": strengths, "draws": draws, "batch": batch, "together": together}
+        yield {"strengths": strengths, "draws": draws, "batch": manner.batch, "together": together}
 
     probes = [Probe(np.zeros((1, 1, 4, 1, 1, 5)), concept, "c", d) for concept in ("C_A", "C_B") for d in (0, 1)]
     monkeypatch.setattr("foresight.runs.probe_files.probes_for", lambda source, chosen: probes)

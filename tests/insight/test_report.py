@@ -1,3 +1,4 @@
+from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
@@ -17,14 +18,14 @@ from tests.insight.test_pacing import along
 def test_routes_are_tried_at_every_layer_and_strength_beside_random_vectors(monkeypatch):
     tried = []
 
-    def play_routes(agent, levels, edits, batch):
+    def play_routes(agent, levels, edits, batch, on_progress):
         tried.append((len(levels), [edit.depths for edit in edits[0]], float(np.linalg.norm(edits[0][0].value[0]))))
         return [on_the_way(level, number % 2 == 0) for number, level in enumerate(levels)]
 
     monkeypatch.setattr(report, "play_routes", play_routes)
     weights = np.random.default_rng(0).standard_normal((1, 1, 2, 1, 1, 5))
     probes = [Probe(weights[:k, :k], c, "c", d) for c in ("C_A", "C_B") for k in (1,) for d in (0, 1)]
-    rows = list(report.route_rows(None, probes, report.route_levels(2, 3), (1.0, 2.0), 2, 4))
+    rows = list(report.route_rows(None, probes, report.route_levels(2, 3), (1.0, 2.0), 2))
     assert len(rows) == 2 * (1 + 2 * 2 * 2)
     assert [size for size, *_ in tried[:3]] == [6, 18, 18]
     assert [depths for _, depths, _ in tried[1:5]] == [[[0]], [[1]], [[0]], [[1]]]
@@ -34,7 +35,7 @@ def test_routes_are_tried_at_every_layer_and_strength_beside_random_vectors(monk
     assert (probe["vectors"], probe["episodes"], probe["long_way"]) == ("probe", 6, 3)
     assert (random["vectors"], random["episodes"], random["long_way"]) == ("random", 12, 6)
     assert (rows[-1]["mover"], rows[-1]["layer"], rows[-1]["vectors"]) == ("box", 2, "random")
-    together = list(report.route_rows(None, probes, report.route_levels(2, 3, skip=1), (1.0,), 1, 4, together=True))
+    together = list(report.route_rows(None, probes, report.route_levels(2, 3, skip=1), (1.0,), 1, together=True))
     assert tried[-1][1] == [[0], [1]]
     assert [row["layer"] for row in together] == [1, "1+2", "1+2"] * 2
 
@@ -69,7 +70,7 @@ def test_the_rise_over_ticks_is_that_from_the_first_to_the_last(monkeypatch):
 
 def test_training_gives_scores_and_rises_for_every_agent_of_a_series_and_a_random_network_beside():
     series = [(steps, small_player()) for steps in (10, 20)]
-    asked = report.TrainingStudy(np.arange(2), np.arange(2, 3), 1, 3, 2, settings=FitSettings(epochs=1))
+    asked = report.TrainingStudy(np.arange(2), np.arange(2, 3), 1, report.Manner(2, 3), settings=FitSettings(epochs=1))
     rows = list(report.training_rows(series, asked, lambda agent: agent))
     assert [(row["steps"], row["concept"], row["layer"]) for row in rows] == [
         (steps, concept, layer) for steps in (10, 20) for concept in ("C_A", "C_B") for layer in (1, 2)
@@ -82,7 +83,7 @@ def test_training_gives_scores_and_rises_for_every_agent_of_a_series_and_a_rando
 def test_training_tries_ways_with_the_probes_of_each_agent(monkeypatch):
     tried = []
     monkeypatch.setattr(report, "route_rows", lambda agent, probes, *rest: tried.append(probes) or [{"mover": "agent"}])
-    asked = report.TrainingStudy(np.arange(2), np.arange(2, 3), 1, 3, 2, settings=FitSettings(epochs=1))
+    asked = report.TrainingStudy(np.arange(2), np.arange(2, 3), 1, report.Manner(2, 3), settings=FitSettings(epochs=1))
     *_, last = report.training_rows([(7, small_player())], asked, lambda agent: agent)
     assert last == {"steps": 7, "mover": "agent"}
     assert [(probe.concept, probe.layer) for probe in tried[0]] == [("C_A", 0), ("C_A", 1), ("C_B", 0), ("C_B", 1)]
@@ -105,9 +106,29 @@ def test_how_far_ahead_is_read_counts_squares_by_when_they_are_stepped_on():
 
 def test_pacing_is_counted_without_thinking_and_with_it(monkeypatch):
     episodes = {0: [along(1, 2, 1), along(1, 2, 3)], 6: [along(1, 2, 3), along(1, 2, 3)]}
-    monkeypatch.setattr(report, "play", lambda agent, levels, think, batch, max_steps: episodes[think])
-    without, with_thinking, by = report.pacing_rows(small_player(), np.arange(2), 6, 2)
+    monkeypatch.setattr(report, "play", lambda agent, levels, think, **more: episodes[think])
+    without, with_thinking, by = report.pacing_rows(small_player(), np.arange(2), 6, report.Manner(2))
     assert (without["cycles"], with_thinking["cycles"], by["fall"]) == (1, 0, 1.0)
+
+
+def test_how_many_episodes_and_probes_are_done_is_shown_meanwhile():
+    shown = []
+
+    @contextmanager
+    def bar(what, total):
+        counts = []
+        yield counts.append
+        shown.append((what, total, counts[-1]))
+
+    manner = report.Manner(2, 3, bar)
+    asked = report.TrainingStudy(np.arange(2), np.arange(2, 3), 1, manner, settings=FitSettings(epochs=1))
+    for _ in report.training_rows([(10, small_player())], asked, lambda agent: agent):
+        pass
+    probes = ("probes", 4, 4)
+    assert shown == [("episodes", 2, 2), ("episodes", 1, 1), probes, probes, ("episodes", 1, 1)]
+    shown.clear()
+    assert len(list(report.pacing_rows(small_player(), np.arange(3), 1, manner))) == 3
+    assert shown == [("episodes", 3, 3)] * 2
 
 
 def test_channels_are_named_and_what_is_solved_without_them_is_counted(monkeypatch):
@@ -118,7 +139,7 @@ def test_channels_are_named_and_what_is_solved_without_them_is_counted(monkeypat
         return [replace(telling(seed), solved=not edits) for seed in levels]
 
     monkeypatch.setattr(report, "play", play)
-    rows = list(report.channel_rows(small_player(), np.arange(6), 2))
+    rows = list(report.channel_rows(small_player(), np.arange(6), report.Manner(2)))
     assert [(row["follows"], row["direction"], row["layer"]) for row in rows[:2]] == [
         ("agent", "right", 1),
         ("action", "up", 1),
@@ -147,7 +168,7 @@ def test_of_an_lstm_units_are_silenced_and_where_nothing_is_solved_the_score_is_
 
     monkeypatch.setattr(report, "play", play)
     player = Player(small_lstm(small_env()), minipacman.MiniPacman())
-    rows = list(report.channel_rows(player, np.arange(6), 2))
+    rows = list(report.channel_rows(player, np.arange(6), report.Manner(2)))
     assert set(tried) == {"zero"}
     assert [(row["wiped_out"], row["score"], row["ci95"]) for row in rows[1:3]] == [
         ("none", 10.0, [10.0, 10.0]),

@@ -55,7 +55,7 @@ class Lane:
 class Group:
     """Lanes whose questions go to the network in one call."""
 
-    num_envs: list[Lane]
+    lanes: list[Lane]
     nodes: list[tuple[Lane, Node]]
     answer: Request | None = None
 
@@ -86,7 +86,7 @@ class LevinSearch:
                     on_result(result)
                 self.ask(group)
                 clock = share_time(groups, clock)
-            if not any(group.num_envs for group in groups):
+            if not any(group.lanes for group in groups):
                 return sorted(self.results, key=lambda result: result.level)
 
     def hear(self, group: Group) -> None:
@@ -100,7 +100,7 @@ class LevinSearch:
     def grow(self, group: Group) -> Iterator[Result]:
         """Expand what can be expanded; levels that are done make room for others."""
         going = []
-        for lane in group.num_envs:
+        for lane in group.lanes:
             outcome = self.outcome_of(lane)
             if outcome is None:
                 going.append(lane)
@@ -116,7 +116,7 @@ class LevinSearch:
                 going.append(lane)
             else:
                 yield self.close(lane, outcome)
-        group.num_envs = going
+        group.lanes = going
 
     def outcome_of(self, lane: Lane) -> Outcome | None:
         """How a level ended, if it did."""
@@ -141,10 +141,10 @@ class LevinSearch:
 
     def ask(self, group: Group) -> None:
         """Ask the network for the nodes that come next."""
-        if not group.num_envs:
+        if not group.lanes:
             return
-        width = max(1, min(self.width, self.batch // self.groups // len(group.num_envs)))
-        for lane in group.num_envs:
+        width = max(1, min(self.width, self.batch // self.groups // len(group.lanes)))
+        for lane in group.lanes:
             nodes = {id(node): node for node in map(self.prior.needed, lane.tree.wanted(width))}
             group.nodes += [(lane, node) for node in nodes.values()]
             lane.asked += nodes.values() if self.prior.path_dependent else ()
@@ -153,12 +153,12 @@ class LevinSearch:
 
     def too_large(self, groups: list[Group]) -> Iterator[Result]:
         """Where the trees have grown too large together, stop the largest and say so."""
-        num_envs = [(lane, group) for group in groups for lane in group.num_envs]
-        while num_envs and sum(lane.tree.nodes for lane, _ in num_envs) > self.settings.most_nodes:
-            lane, group = largest = max(num_envs, key=lambda pair: pair[0].tree.nodes)
-            num_envs.remove(largest)
+        lanes = [(lane, group) for group in groups for lane in group.lanes]
+        while lanes and sum(lane.tree.nodes for lane, _ in lanes) > self.settings.most_nodes:
+            lane, group = largest = max(lanes, key=lambda pair: pair[0].tree.nodes)
+            lanes.remove(largest)
             self.hear(group)
-            group.num_envs.remove(lane)
+            group.lanes.remove(lane)
             note = f"memory: the trees searched side by side hold at most {self.settings.most_nodes:,} nodes"
             yield self.close(lane, "budget", note)
 
@@ -166,9 +166,9 @@ class LevinSearch:
 def share_time(groups: list[Group], clock: float) -> float:
     """Charge the time since `clock` to all lanes alike; returns the time now."""
     now = time.perf_counter()
-    num_envs = [lane for group in groups for lane in group.num_envs]
-    for lane in num_envs:
-        lane.seconds += (now - clock) / len(num_envs)
+    lanes = [lane for group in groups for lane in group.lanes]
+    for lane in lanes:
+        lane.seconds += (now - clock) / len(lanes)
     return now
 
 

@@ -30,15 +30,21 @@ def test_a_visitor_swipes_on_a_phone(visit):
     assert text(page, "#pushes") == "1"
 
 
-def test_on_a_phone_a_swipe_over_the_board_scrolls_and_a_finger_that_rests_first_draws_an_arrow(visit):
-    page = visit(f"{LEVEL}&think=4", viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+
+
+def test_on_a_phone_a_swipe_over_the_board_that_is_watched_scrolls(visit):
+    page = visit(f"{LEVEL}&think=4", **PHONE)
     wait_for(page, "#status", "solved it in 46 moves")
     swipe(page, 0, -120, square=(4.5, 8.5))
     page.wait_for_function("() => scrollY > 60")
     assert "wishes" not in page.url
-    page.wait_for_timeout(500)
-    page.evaluate("scrollTo(0, 0)")
-    swipe(page, 0, -36, square=(2.5, 8.5), rest=400)
+
+
+def test_on_a_phone_a_finger_that_rests_first_draws_an_arrow(visit):
+    page = visit(f"{LEVEL}&think=4", **PHONE)
+    wait_for(page, "#status", "solved it in 46 moves")
+    swipe(page, 0, -36, square=(2.5, 8.5), rest=1500)
     wait_for(page, "#wishes", "go up, row 8, column 3")
     assert page.evaluate("scrollY") == 0
 
@@ -110,6 +116,19 @@ def test_everything_is_reached_by_keyboard_alone(visit):
     for mode in ("inside", "play"):
         page.keyboard.press("ArrowRight")
         page.locator(f"#tab-{mode}[aria-selected=true]").wait_for()
+
+
+def test_after_a_click_on_a_tab_the_arrow_keys_are_moves(visit):
+    page = visit(LEVEL)
+    wait_for(page, "#status", "solve")
+    page.locator("#tab-play").click()
+    page.locator("[aria-label^='The board, your move 1,']").wait_for()
+    page.keyboard.press("ArrowRight")
+    wait_for(page, "#moves", "1")
+    page.locator("#tab-watch").click()
+    wait_for(page, "#status", "solve")
+    page.keyboard.press("End")
+    wait_for(page, "#clock", "the end")
 
 
 def test_the_keyboard_stays_where_it_was_when_a_level_is_chosen_by_it(visit):

@@ -56,7 +56,7 @@ class Page {
 
   wire() {
     this.chooser = new Chooser(this);
-    document.querySelectorAll("[data-mode]").forEach((tab) => { tab.onclick = () => this.change({ mode: tab.dataset.mode }); });
+    document.querySelectorAll("[data-mode]").forEach((tab) => { tab.onclick = (event) => this.turnTo(tab, event.detail > 0); });
     byId("share").onclick = () => this.copyLink();
     byId("theme").onclick = () => this.theme((THEMES.indexOf(document.documentElement.dataset.theme ?? "") + 1) % THEMES.length);
     byId("start-over").onclick = () => this.startOver();
@@ -233,6 +233,12 @@ class Page {
     if (target.getAttribute("role") === "tab" && event.key.startsWith("Arrow")) { this.nextTab(event); return; }
     const mode = this.isWatching ? "watch" : this.state.mode;
     if (this.agent && this.modes[mode].key(event)) event.preventDefault();
+  }
+
+  /** Show what a tab is for; one that was clicked leaves the keys to the board, for the arrows are moves there. */
+  turnTo(tab, isClicked) {
+    this.change({ mode: tab.dataset.mode });
+    if (isClicked) this.view.canvas.focus({ preventScroll: true });
   }
 
   nextTab(event) {

@@ -13,6 +13,7 @@ from foresight.app.activity import narrated
 from foresight.app.checks import check_words
 from foresight.app.commands import format_commands
 from foresight.app.flags import with_flags
+from foresight.app.interrupts import heard_everywhere
 from foresight.errors import ForesightError, is_out_of_memory, unknown
 from foresight.storage.streams import lasting_streams
 
@@ -59,7 +60,7 @@ COMPUTING = (
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit with its status: 0 done, 1 a bug of ours, 2 unusable input, 130 interrupted."""
-    with lasting_streams():
+    with lasting_streams(), heard_everywhere():
         run_and_exit(list(sys.argv[1:] if arguments is None else arguments))
 
 

@@ -60,8 +60,12 @@ def bash_script(shell: str) -> str:
         below.setdefault(first, []).extend(second)
     options = {command: [option for option in options_as_data(command) if option["name"]] for command in commands}
     flags = {" ".join(command): " ".join(option["name"] for option in given) for command, given in options.items()}
-    every = [option for given in options.values() for option in given]
-    values = {option["name"]: option["suggestions"] for option in every if option["suggestions"]}
+    values = {
+        f'"{" ".join(command)} "*"{option["name"]}"': " ".join(option["suggestions"])
+        for command, given in options.items()
+        for option in given
+        if option["suggestions"]
+    }
     return "\n".join(
         [
             *(["autoload -U +X bashcompinit && bashcompinit"] if shell == "zsh" else []),
@@ -74,8 +78,8 @@ def bash_script(shell: str) -> str:
             '  if [ "$COMP_CWORD" -eq 2 ]; then case "$before" in',
             *(f'    {name}) words="{" ".join(names)}" ;;' for name, names in below.items() if names),
             "  esac; fi",
-            '  case "$before" in',
-            *(f'    {flag}) words="{" ".join(words)}" ;;' for flag, words in values.items()),
+            '  case "${COMP_WORDS[1]} ${COMP_WORDS[2]} $before" in',
+            *(f'    {place}) words="{words}" ;;' for place, words in values.items()),
             "  esac",
             '  COMPREPLY=($(compgen -W "$words" -- "$current"))',
             "}",

@@ -94,7 +94,7 @@ class Generate:
             raise ForesightError(f"--boxes {self.boxes}: expected one number for --difficulty {self.difficulty}")
         recipe = Recipe(self.filters(), self.seed, boxes[0], self.size, workers=self.workers)
         begun, first = time.monotonic(), []
-        with counting_bar(f"{self.difficulty} levels", self.count) as show:
+        with counting_bar(f"{self.difficulty} levels", self.count, first="generating what is tried first") as show:
 
             def on_progress(progress: Progress) -> None:
                 first[:] = first or [progress.tried]

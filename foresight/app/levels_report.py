@@ -119,7 +119,7 @@ def difficulty_of(levels: LevelSet, limit: int | None, agent: str | None) -> dic
     from foresight.search.difficulty import difficulty
 
     cells = levels.cells(np.arange(len(levels))[:limit])
-    with counting_bar("breadth-first", 2 * len(cells)) as show:
+    with counting_bar("breadth-first searches", 2 * len(cells), first="under way") as show:
         measured = difficulty(cells, on_progress=show)._asdict()
     if agent is None:
         return measured
@@ -127,7 +127,7 @@ def difficulty_of(levels: LevelSet, limit: int | None, agent: str | None) -> dic
     from foresight.runs.agents import load_agent_for
     from foresight.runs.evaluate import evaluate
 
-    with counting_bar("played", len(cells)) as show:
+    with counting_bar("levels played", len(cells)) as show:
         played = evaluate(load_agent_for(agent, levels), PlaySettings(), len(cells), on_progress=show).summary
     return measured | {"agent": agent, "agent_solved_percent": played.solved_percent}
 
@@ -139,7 +139,9 @@ def difficulty_lines(measured: dict[str, Any]) -> Iterator[str]:
     for name, meaning in (("pushes", "fewest pushes"), ("moves", "fewest moves"), ("expansions", "states to look at")):
         if measured[f"{name}_mean"] is not None:
             mean, median, most = (measured[f"{name}_{kind}"] for kind in ("mean", "median", "max"))
-            yield f"  {name:<12} mean {mean:,.1f}, median {median:,g}, most {most:,} ({meaning})"
+            missing = measured["moves_given_up"] if name == "moves" else 0
+            left_out = f"; not found for {count_of(missing, 'level')}" if missing else ""
+            yield f"  {name:<12} mean {mean:,.1f}, median {median:,g}, most {most:,} ({meaning}{left_out})"
     if "agent" in measured:
         yield f"  {measured['agent']} solves {measured['agent_solved_percent']:.1f} %, greedily in 120 steps"
 

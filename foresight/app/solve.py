@@ -177,8 +177,8 @@ def main(arguments: list[str]) -> None:
     numbers, agent = options.chosen(levels), agent_for(options, levels)
     kept = SolutionFile(options.out, about(levels, options.settings, agent), levels) if options.out else nullcontext()
     with kept as file:
-        begun = time.perf_counter()
-        with counting_bar(f"levels, {options.settings.method}", len(numbers)) as show:
+        begun, first = time.perf_counter(), "searching" if agent is None else "compiling and searching"
+        with counting_bar(f"levels, {options.settings.method}", len(numbers), first) as show:
             rows = solve_chosen(levels, numbers.tolist(), options.settings, agent, file, show)
         seconds = time.perf_counter() - begun
         if options.json:
@@ -209,7 +209,8 @@ def report(rows: list[dict[str, Any]], method: str, seconds: float) -> list[str]
 
 def format_row(row: dict[str, Any]) -> str:
     """One level."""
-    counts = f"{row['moves'] or '':>5} {row['pushes'] or '':>6} {row['expansions']:>9,} {row['network_calls']:>8,}"
+    moves, pushes = ("" if row[name] is None else row[name] for name in ("moves", "pushes"))
+    counts = f"{moves:>5} {pushes:>6} {row['expansions']:>9,} {row['network_calls']:>8,}"
     last = row["solution"] if row["solution"] is not None else row.get("note", "")
     return f"{row['level']:>6} {row['outcome']:<9} {counts} {row['seconds']:>8.3f}  {last}".rstrip()
 

@@ -101,6 +101,7 @@ def check_fits(config: RunConfig, trained_on: Env, env: Env, levels: str | None)
     """Reject levels that the network of the run cannot play: boards of another size."""
     shapes = [jax.tree.map(lambda leaf: leaf.shape, net_shape(config, each)) for each in (trained_on, env)]
     if not jax.tree.all(jax.tree.map(lambda one, other: one == other, *shapes, is_leaf=lambda x: isinstance(x, tuple))):
+        seen, expected = ("x".join(map(str, each.picture_shape)) for each in (env, trained_on))
         raise ForesightError(
-            f"`eval_levels` {levels}: boards of {env.picture_shape}, the run trains on {trained_on.picture_shape}"
+            f"`eval_levels` {levels}: its pictures are {seen}, expected {expected}, those that the run trains on"
         )

@@ -19,10 +19,11 @@ from foresight.evaluation.attempts import solved_in_some_attempt
 from foresight.evaluation.solve import PlaySettings
 from foresight.levels import LevelSet
 from foresight.levels.operations import take
+from foresight.levels.text import count_of
 from foresight.nets.forgetful import Forgetful
 from foresight.runs.agents import Agent, load_agent_for
 from foresight.runs.evaluate import BATCH
-from foresight.runs.level_journal import Entry, LevelJournal
+from foresight.runs.level_journal import Entry, LevelJournal, finish
 
 CHUNK = {"cpu": 2048, "gpu": 131072}  # levels between two lines of the journal
 
@@ -45,7 +46,7 @@ class FilterSettings:
         """How the levels were chosen, for the set's source."""
         looks = f" and {self.looks} looks" if self.looks > 1 else ""
         memory = f", memory reset at every step{looks}" if self.reset_memory else ""
-        tried = f"{self.attempts} attempts of {self.max_steps} steps drawn by seed {self.seed}{memory}"
+        tried = f"{count_of(self.attempts, 'attempt')} of {self.max_steps} steps drawn by seed {self.seed}{memory}"
         return f"{self.keep} by {Path(self.agent).stem} in {tried}"
 
 
@@ -71,6 +72,7 @@ def filter_levels(
             on_progress(len(solved), "")
     kept = np.flatnonzero(solved == (settings.keep == "solved"))
     if not len(kept):
+        finish(destination)  # there is nothing left to resume
         raise ForesightError(
             f"none of the {len(levels):,} levels of {levels.name} is {settings.keep}: nothing to write"
         )

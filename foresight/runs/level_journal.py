@@ -38,7 +38,7 @@ class LevelJournal:
         content = reading(path) if path.exists() else b""
         if content and not content.startswith(header):
             raise ForesightError(
-                f"{shown(path)} is the progress of another filtering: remove it, or give OUT another name"
+                f"{shown(path)} is the progress of another filtering: remove it, or give DST another name"
             )
         whole = content[: content.rfind(b"\n") + 1]  # what was cut off is done again
         self.entries = checked(whole[len(header) :].splitlines(keepends=True), hashlib.sha256(header), path)

@@ -20,6 +20,7 @@ class Difficulty(NamedTuple):
     pushes_mean: float | None
     pushes_median: float | None
     pushes_max: int | None
+    moves_given_up: int  # solved, though not with the fewest moves: that search was stopped by the budget
     moves_mean: float | None
     moves_median: float | None
     moves_max: int | None
@@ -43,10 +44,11 @@ def difficulty(
     by_moves = breadth_first(cells, limits, over="moves", on_result=count)
     pushes = [sum(pushes_of(cells[r.level], r.moves)) for r in by_pushes if r.moves is not None]
     moves = [len(pushes_of(cells[r.level], r.moves)) for r in by_moves if r.moves is not None]
+    moves_given_up = sum(a.moves is not None and b.moves is None for a, b in zip(by_pushes, by_moves, strict=True))
     outcomes, effort = [r.outcome for r in by_pushes], [r.expansions for r in by_pushes]
     return Difficulty(
         len(cells), len(pushes), outcomes.count("exhausted"), outcomes.count("budget"),
-        *spread(pushes), *spread(moves), *spread(effort),
+        *spread(pushes), moves_given_up, *spread(moves), *spread(effort),
     )  # fmt: skip
 
 

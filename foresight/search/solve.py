@@ -90,6 +90,8 @@ def solve(
     for name in options:
         if name not in known:
             raise ForesightError(f"unknown option '{name}' of solve; there are: {', '.join(known)}")
+    if not (agent is None or hasattr(agent, "net")):
+        raise ForesightError(f"agent is {shown(agent)}: expected a loaded one, as load_agent gives")
     settings = SolveSettings(method or ("lts" if agent is not None else "bfs"), **options)
     if isinstance(level, LevelSet):
         return solve_cells(level.cells(), settings, agent)

@@ -54,6 +54,28 @@ def test_help_names_every_command_and_gives_an_example(capsys):
     assert "example: foresight" in text
 
 
+def test_ctrl_c_is_not_lost_where_python_ignores_what_is_raised():
+    """In a callback, as the one that jax gives the collector of garbage."""
+    probe = """if True:
+        import signal, sys, time
+        from foresight.app import cli
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+        class Callback:
+            def __del__(self):
+                signal.raise_signal(signal.SIGINT)
+
+        def work(arguments):
+            Callback()
+            time.sleep(20)
+
+        cli.run = work
+        cli.main([])
+    """
+    ended = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, timeout=60, check=False)
+    assert (ended.returncode, ended.stderr) == (130, "")
+
+
 def test_levels_are_handled_without_importing_jax():
     probe = "import sys; import foresight.app.levels; sys.exit('jax' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", probe], check=False).returncode == 0

@@ -92,7 +92,10 @@ def test_the_progress_of_another_filtering_is_not_mixed_in(model, tmp_path, caps
     monkeypatch.setattr(level_filter, "solved_in_some_attempt", stop)
     assert run(model, "--seed", "1") == 130
     assert run(model, "--seed", "2") == 2
-    assert "out.levels.progress is the progress of another filtering: remove it" in capsys.readouterr().err
+    assert (
+        "out.levels.progress is the progress of another filtering: remove it, or give DST another name"
+        in capsys.readouterr().err
+    )
 
 
 def test_attempts_are_drawn_by_the_seed_and_their_number(model, monkeypatch):
@@ -117,10 +120,13 @@ def test_what_is_being_done_is_said_between_two_lines_of_the_journal(model, tmp_
     assert said[-1] == (4, "")
 
 
-def test_nothing_to_keep_is_an_error(model, capsys, monkeypatch):
+def test_nothing_to_keep_is_an_error_and_leaves_no_progress_in_the_way(model, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(level_filter, "solved_in_some_attempt", lambda env, net, numbers, *_: numbers >= 0)
     assert run(model) == 2
     assert "none of the 4 levels of drawn is unsolved: nothing to write" in capsys.readouterr().err
+    assert not (tmp_path / "out.levels.progress").exists()
+    assert run(model, "--keep", "solved", "--attempts", "1") == 0
+    assert "solved by model in 1 attempt of 120 steps" in read_set(tmp_path / "out.levels").source
 
 
 @pytest.mark.parametrize(

@@ -178,6 +178,11 @@ def test_the_shell_completes_commands_options_and_choices():
     assert completed("levels", "show", "--p") == "--png"
     assert completed("train", "sokoban", "--net", "at") == "atreec"
     assert completed("watch", "--thi") == "--think"
+    assert completed("solve", "hard", "--memory", "re") == "reset"
+    assert completed("solve", "--memory", "") == "carried reset"
+    assert completed("solve", "hard", "--time-limit", "t") == ""
+    assert completed("train", "sokoban", "--time-limit", "t") == "truncate terminate"
+    assert completed("bench", "stamps", "--memory", "G") == "GatedConvRNN"
 
 
 def test_every_shell_has_a_script(capsys):

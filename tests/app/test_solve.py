@@ -1,6 +1,7 @@
 """`foresight solve`: what it reports, what it writes, what it rejects."""
 
 import json
+from contextlib import contextmanager
 
 import pytest
 
@@ -79,6 +80,13 @@ def test_rows_are_written_as_lines_of_json(model, capsys, tmp_path):
     assert heading["search"]["method"] == "bfs"
 
 
+def test_a_level_that_is_solved_already_takes_no_moves(capsys, tmp_path):
+    (tmp_path / "solved.txt").write_text("#####\n#@* #\n#####\n")
+    assert status_of(["solve", str(tmp_path / "solved.txt")]) == 0
+    row = capsys.readouterr().out.splitlines()[1].split()
+    assert row[:6] == ["0", "solved", "0", "0", "0", "0"]
+
+
 def test_a_summary_is_printed_for_people(model, capsys):
     assert status_of(["solve", model[1]]) == 0
     out = capsys.readouterr().out
@@ -155,3 +163,22 @@ def test_an_agent_of_another_game_is_rejected(text, capsys):
 def test_help_gives_an_example(capsys):
     assert status_of(["solve", "--help"]) == 0
     assert "foresight solve my-level.txt" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("words", "said"), [([], "searching"), (["--agent"], "compiling and searching")])
+def test_before_the_first_level_is_done_it_says_that_it_searches(model, monkeypatch, words, said):
+    heard = []
+    monkeypatch.setattr("foresight.app.solve.counting_bar", heard_by(heard))
+    assert status_of(["solve", model[1], *words, *[model[0]] * len(words), "--budget", "9"]) == 0
+    assert heard == [said]
+
+
+def heard_by(heard: list[str]):
+    """A bar that notes what it would say at first."""
+
+    @contextmanager
+    def bar(what: str, total: int, first: str = "compiling"):
+        heard.append(first)
+        yield lambda *_, **__: None
+
+    return bar

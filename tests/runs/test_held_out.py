@@ -129,7 +129,7 @@ def test_a_checkpoint_is_found_by_its_steps(tracked):
 
 
 def test_levels_that_the_run_cannot_play_are_rejected_before_anything_is_written(tmp_path):
-    for levels, why in (("builtin/test", "boards of"), (None, "needs `eval_levels`")):
+    for levels, why in (("builtin/test", "its pictures are 10x10x7, expected 7x7x7,"), (None, "needs `eval_levels`")):
         with pytest.raises(ForesightError, match=why):
             run_training(CONFIG, tmp_path / "run", tracking=TrackSettings(eval_levels=levels, eval_every=100))
     assert not (tmp_path / "run").exists()

@@ -2,6 +2,7 @@ import json
 
 import numpy as np
 
+from foresight.app.levels_report import difficulty_lines
 from foresight.search.difficulty import difficulty
 from tests.app.small_runs import status_of, use_linear_networks, write_levels
 from tests.levels.drawings import cells
@@ -19,6 +20,16 @@ def test_shortest_solutions_are_measured_over_the_levels_that_have_one():
 def test_searches_that_were_stopped_are_counted_apart():
     measured = difficulty(EASY[None], budget=1)
     assert (measured.solved, measured.unsolvable, measured.given_up, measured.moves_mean) == (0, 0, 1, None)
+
+
+def test_levels_whose_fewest_moves_are_not_found_within_the_budget_are_counted(monkeypatch):
+    room = cells("#######", "#@    #", "#  $  #", "#    .#", "#######")
+    monkeypatch.setattr("foresight.search.breadth_first.BUDGET", 20)
+    measured = difficulty(np.stack([room, cells("#######", "#@ $ .#", *["#######"] * 3)]))
+    assert (measured.solved, measured.given_up, measured.moves_given_up, measured.moves_max) == (2, 0, 1, 3)
+    lines = "\n".join(difficulty_lines(measured._asdict()))
+    assert "(fewest moves; not found for 1 level)" in lines
+    assert "(fewest pushes)" in lines
 
 
 def test_info_reports_the_difficulty_of_a_set_and_an_agents_share(tmp_path, capsys, monkeypatch):

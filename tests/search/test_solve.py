@@ -140,3 +140,8 @@ def test_text_that_is_no_level_is_rejected(text, message):
 
 def test_settings_have_the_documented_defaults():
     assert SolveSettings() == SolveSettings("bfs", None, None, None, "pushes", "carried", 3, 0, 0.01, 0.0, True, None)
+
+
+def test_an_agent_that_is_not_loaded_is_an_error_that_says_how_to():
+    with pytest.raises(ForesightError, match=r"agent is 'drc33-100m': expected a loaded one, as load_agent gives"):
+        solve(TEXT, agent="drc33-100m")

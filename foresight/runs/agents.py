@@ -1,5 +1,7 @@
 """Trained agents: found, loaded, exported."""
 
+import hashlib
+import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -29,7 +31,7 @@ from foresight.runs.config import RunConfig
 from foresight.runs.loop import say_on_stderr
 from foresight.runs.plain import from_json
 from foresight.runs.weights import Weights, all_checkpoints, checkpoint_at, load_weights
-from foresight.storage.arrays import Arrays, encode, fill, name_leaves, to_arrays
+from foresight.storage.arrays import Arrays, digests, encode, fill, name_leaves, to_arrays
 from foresight.storage.files import write_whole
 
 TEST_SET = "builtin/test"
@@ -52,6 +54,11 @@ class Agent(NamedTuple):
     def default_max_steps(self) -> int:
         """The step limit to play with where none is asked for: the paper's, or training's where that is longer."""
         return max(PlaySettings.max_steps, self.config.env.max_episode_steps[1])
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of its weights."""
+        return hashlib.sha256(json.dumps(digests(to_arrays(self.net)), sort_keys=True).encode()).hexdigest()
 
     def play(
         self,

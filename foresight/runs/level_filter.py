@@ -25,7 +25,7 @@ from foresight.runs.agents import Agent, load_agent_for
 from foresight.runs.evaluate import BATCH
 from foresight.runs.level_journal import Entry, LevelJournal, finish
 
-CHUNK = {"cpu": 2048, "gpu": 131072}  # levels between two lines of the journal
+CHUNK = {"cpu": 512, "gpu": 131072}  # levels between two lines of the journal
 
 
 @dataclass(frozen=True)
@@ -60,13 +60,13 @@ def filter_levels(
 
     `on_progress` is told how many are done, and what is being done with those that come next.
     """
-    try_levels = attempts_of(levels, settings)  # before anything is written: there may be no such agent
-    with LevelJournal(destination, {"digest": levels.digest} | as_json(settings)) as journal:
+    agent = load_agent_for(settings.agent, levels)  # before anything is written: there may be no such agent
+    with LevelJournal(destination, {"digest": levels.digest} | as_json(settings, agent)) as journal:
         solved = np.concatenate([np.zeros(0, bool), *map(unpacked, journal.entries)])
         on_progress(len(solved), "")
         while len(solved) < len(levels):
             following = np.arange(len(solved), min(len(levels), len(solved) + chunk_size()))
-            won = try_levels(following, note=partial(on_progress, len(solved)))
+            won = try_some(agent, settings, following, partial(on_progress, len(solved)))
             journal.add(packed(won))
             solved = np.concatenate([solved, won])
             on_progress(len(solved), "")
@@ -77,12 +77,6 @@ def filter_levels(
             f"none of the {len(levels):,} levels of {levels.name} is {settings.keep}: nothing to write"
         )
     return take(levels, kept, destination.stem, settings.words)
-
-
-def attempts_of(levels: LevelSet, settings: FilterSettings) -> Callable[..., np.ndarray]:
-    """A function that tries the levels with some numbers, as `try_some` does."""
-    agent = load_agent_for(settings.agent, levels)
-    return partial(try_some, agent, settings)
 
 
 def try_some(
@@ -108,9 +102,10 @@ def chunk_size() -> int:
     return CHUNK.get(jax.default_backend(), 16384)
 
 
-def as_json(settings: FilterSettings) -> dict[str, Any]:
+def as_json(settings: FilterSettings, agent: Agent) -> dict[str, Any]:
     """All that the result depends on."""
-    return {name: value for name, value in asdict(settings).items() if name != "batch"}
+    chosen = {name: value for name, value in asdict(settings).items() if name != "batch"}
+    return chosen | {"weights": agent.digest}  # a run's are others once it has been trained further
 
 
 def packed(solved: np.ndarray) -> Entry:

@@ -63,11 +63,11 @@ def sample_levels(
     Progress is kept beside `destination` until `level_journal.finish` is called.
     """
     size = recipe.chunk or chunk_size()
-    about = {"chunk": size, "seed": recipe.seed, "boxes": recipe.boxes, "size": recipe.size}
-    about |= {"filters": [as_json(settings) for settings in recipe.filters]}
     agents = Agents(recipe.filters)
     first = chunk_of(recipe, size, 0)  # before anything is written: there may be no generator, or no such agent
     agents.load(first)
+    about = {"chunk": size, "seed": recipe.seed, "boxes": recipe.boxes, "size": recipe.size}
+    about |= {"filters": list(map(as_json, recipe.filters, agents.agents))}
     with LevelJournal(destination, about) as journal:
         records = [unpacked(entry, first) for entry in journal.entries]
         for chunk in chunks(recipe, size, len(records), first):

@@ -4,7 +4,6 @@ Its first line says which search it is: the digests of levels and agent, and the
 other line is a level's row. Rows that ended by time are searched again.
 """
 
-import hashlib
 import json
 import time
 from collections.abc import Callable, Sequence
@@ -64,14 +63,7 @@ def solve_chosen(
 def about(levels: LevelSet, settings: SolveSettings, agent: "Agent | None") -> dict[str, Any]:
     """All that the rows of a search depend on."""
     chosen = {name: value for name, value in asdict(settings).items() if name not in WITHOUT_EFFECT}
-    return {"levels": levels.digest, "agent": agent and agent_digest(agent), **chosen}
-
-
-def agent_digest(agent: "Agent") -> str:
-    """SHA-256 of an agent's weights."""
-    from foresight.storage.arrays import digests, to_arrays  # imports jax, which breadth-first search does without
-
-    return hashlib.sha256(json.dumps(digests(to_arrays(agent.net)), sort_keys=True).encode()).hexdigest()
+    return {"levels": levels.digest, "agent": agent and agent.digest, **chosen}
 
 
 class SolutionFile:

@@ -2,12 +2,14 @@
 
 import json
 
+import equinox as eqx
 import jax
 import numpy as np
 import pytest
 
 from foresight.levels import read_set
 from foresight.runs import level_filter
+from foresight.runs.agents import export_agent
 from foresight.runs.config import EnvSettings, RunConfig
 from foresight.runs.level_filter import FilterSettings, filter_levels
 from tests.app.small_runs import LEVELS, status_of, use_linear_networks, write_levels
@@ -96,6 +98,30 @@ def test_the_progress_of_another_filtering_is_not_mixed_in(model, tmp_path, caps
         "out.levels.progress is the progress of another filtering: remove it, or give DST another name"
         in capsys.readouterr().err
     )
+
+
+def test_the_progress_of_another_filtering_is_left_alone_also_where_the_agent_was_trained_further(
+    model, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setattr(level_filter, "CHUNK", {"cpu": 1})
+    asked, played = FilterSettings(model[-1], attempts=1), []
+
+    def play(env, net, numbers, *_):
+        played.extend(numbers.tolist())
+        if len(played) == 2:
+            raise KeyboardInterrupt
+        return numbers > 0
+
+    monkeypatch.setattr(level_filter, "solved_in_some_attempt", play)
+    with pytest.raises(KeyboardInterrupt):
+        filter_levels(LEVELS, asked, tmp_path / "out.levels")
+    before = (tmp_path / "out.levels.progress").read_bytes()
+    agent = level_filter.load_agent_for(model[-1], LEVELS)
+    further = jax.tree.map(lambda x: x + 1 if eqx.is_inexact_array(x) else x, agent.net)
+    export_agent(agent._replace(net=further), tmp_path / "model.safetensors")
+    assert run(model, "--attempts", "1") == 2
+    assert "out.levels.progress is the progress of another filtering" in capsys.readouterr().err
+    assert (tmp_path / "out.levels.progress").read_bytes() == before
 
 
 def test_attempts_are_drawn_by_the_seed_and_their_number(model, monkeypatch):

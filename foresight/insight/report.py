@@ -84,8 +84,9 @@ def ahead_of(domain: str, probe: Probe, episodes: Sequence[Episode]) -> Iterator
     concept, counts = CONCEPTS[probe.concept], np.zeros((len(episodes), len(AHEAD) + 1, 2), int)
     for number, episode in enumerate(episodes):
         read = probe.read(as_squares(episode.activations[probe.of][:, -1, probe.layer]))
-        true = label(domain, episode.observations, concept)
-        left = sum((label(domain, episode.observations, replace(concept, horizon=end)) == NEVER) for end in AHEAD[:-1])
+        seen, actions = episode.observations, episode.actions
+        true = label(domain, seen, concept, actions)
+        left = sum((label(domain, seen, replace(concept, horizon=end), actions) == NEVER) for end in AHEAD[:-1])
         left = np.where(true == NEVER, len(AHEAD), left)
         places, right = inside(left, probe.margin).ravel(), inside(read == true, probe.margin).ravel()
         counts[number] = np.stack([np.bincount(p, minlength=len(AHEAD) + 1) for p in (places, places[right])], axis=1)

@@ -16,7 +16,8 @@ def confusions_by_tick(domain: str, probe: Probe, episodes: Sequence[Episode], s
     With at least so many thinking steps all these boards are the first one, and only the plan changes.
     """
     held = [as_squares(episode.activations[probe.of][:steps, :, probe.layer]) for episode in episodes]
-    labels = np.stack([label(domain, e.observations, CONCEPTS[probe.concept])[:steps] for e in episodes])
+    concept = CONCEPTS[probe.concept]
+    labels = np.stack([label(domain, e.observations, concept, e.actions)[:steps] for e in episodes])
     numbers, ticks = np.arange(len(episodes)), held[0].shape[1]
     places = [(step, tick) for step in range(steps) for tick in range(ticks)]
     return [

@@ -163,8 +163,9 @@ def test_of_an_lstm_units_are_silenced_and_where_nothing_is_solved_the_score_is_
 
     def as_in_minipacman(episode):
         units = {"h": episode.activations["h"].mean((3, 4))}
-        seen = np.minimum(episode.observations, minipacman.PLAYER)
-        return replace(episode, observations=seen, rewards=np.full(20, 0.5), activations=units)
+        codes = np.array([minipacman.WALL, minipacman.EMPTY, 0, 0, 0, minipacman.PLAYER], np.uint8)
+        seen, actions = codes[episode.observations], np.array([0, 2, 4, 3, 1])[episode.actions]
+        return replace(episode, observations=seen, actions=actions, rewards=np.full(20, 0.5), activations=units)
 
     monkeypatch.setattr(report, "play", play)
     player = Player(small_lstm(small_env()), minipacman.MiniPacman())

@@ -140,7 +140,7 @@ def evaluate(
     """
     agent = agent if isinstance(agent, Agent) else load_agent(agent)
     agent = agent if levels is None else agent.on_levels(levels)
-    settings = PlaySettings(max_steps or agent.default_max_steps, think, greedy)
+    settings = PlaySettings(agent.default_max_steps if max_steps is None else max_steps, think, greedy)
     return evaluate_agent(agent, settings, limit, seed, batch).summary
 
 

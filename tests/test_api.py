@@ -134,3 +134,24 @@ def test_parts_are_stored_by_the_path_that_they_are_found_at():
 def test_an_environment_that_holds_levels_is_to_be_named_instead():
     with pytest.raises(ForesightError, match="sokoban holds arrays in `levels`"):
         with_parts(RunConfig(), env=make("sokoban", levels=level_set(SOLVABLE)))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"max_steps": 0}, "max_steps is 0: expected at least 1"),
+        ({"max_steps": -3}, "max_steps is -3: expected at least 1"),
+        ({"max_steps": 2.5}, "max_steps is 2.5: expected a whole number"),
+        ({"think": -1}, "think is -1: expected at least 0"),
+        ({"think": "3"}, "think is '3': expected a whole number"),
+        ({"limit": 0}, "limit is 0: expected at least 1"),
+        ({"limit": 2.5}, "limit is 2.5: expected a whole number"),
+        ({"batch": 0}, "batch is 0: expected at least 1"),
+    ],
+)
+def test_numbers_that_cannot_be_played_with_are_rejected_and_not_replaced(agent, given, message):
+    with pytest.raises(ForesightError, match=message):
+        foresight.evaluate(agent, **given)
+    if given.keys() <= {"max_steps", "think"}:
+        with pytest.raises(ForesightError, match=message):
+            agent.play(0, **given)

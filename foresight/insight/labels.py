@@ -54,6 +54,13 @@ def concepts_of(domain: str) -> tuple[Concept, ...]:
     return (C_A, C_B) if domain in BOX_CODES else (C_A,)
 
 
+def concept_named(name: str) -> Concept:
+    """One of the concepts that have a name here, as a file of probes says it."""
+    if name not in CONCEPTS:
+        raise ForesightError(f"no concept is called '{name}'; there are: {', '.join(CONCEPTS)}")
+    return CONCEPTS[name]
+
+
 def class_count(domain: str) -> int:
     """How many classes the labels of a domain have: 9 where moves can be diagonal, otherwise 5."""
     return 1 + len(moves_of(domain))

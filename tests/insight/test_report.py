@@ -7,6 +7,7 @@ import pytest
 from foresight.envs.minipacman import rules as minipacman
 from foresight.errors import ForesightError
 from foresight.insight import report
+from foresight.insight.labels import C_A
 from foresight.insight.probes import FitSettings, Probe
 from foresight.insight.records import Keep, Player
 from foresight.levels.cells import BOX, FLOOR, PLAYER
@@ -95,10 +96,7 @@ def test_how_far_ahead_is_read_counts_squares_by_when_they_are_stepped_on():
     right = Probe(np.zeros((1, 1, 4, 1, 1, 5), np.float32), "C_A", "c", 0, 1)  # reads "never" everywhere
     rows = list(report.ahead_of("sokoban", right, episodes))
     assert [(row["from"], row["to"]) for row in rows] == [(1, 5), (6, 10), (11, 20), (21, 40), (41, None), (None, None)]
-    stepped = sum(
-        int((report.label("sokoban", e.observations, report.CONCEPTS["C_A"])[:, 1:-1, 1:-1] > 0).sum())
-        for e in episodes
-    )
+    stepped = sum(int((report.label("sokoban", e.observations, C_A)[:, 1:-1, 1:-1] > 0).sum()) for e in episodes)
     assert sum(row["squares"] for row in rows[:-1]) == stepped > 0
     assert [row["percent"] for row in rows if row["squares"]][-1] == 100.0
     assert all(row["percent"] == 0.0 for row in rows[:-1] if row["squares"])

@@ -56,6 +56,8 @@ def make_net(net: str | type[Net], env: Env, seed: int = 0, **settings: Any) -> 
     >>> [leaf.shape for leaf in net.initial_memory()]
     [(1, 3, 3, 4), (1, 3, 3, 4)]
     """
+    if isinstance(env, str | type):
+        raise ForesightError(f"{env!r} is no environment: expected one as `make_env` gives it")
     settings = (architecture(net, env) if isinstance(net, str) else {}) | settings
     return make(net, env.picture_shape, env.actions, jax.random.key(seed), **settings)
 

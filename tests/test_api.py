@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import inspect
 import subprocess
 import sys
 from pathlib import Path
@@ -55,6 +56,27 @@ def test_every_public_name_is_there_and_listed():
     with pytest.raises(AttributeError, match="no attribute 'solver'"):
         _ = foresight.solver
     assert (Path(foresight.__file__).parent / "py.typed").exists()
+
+
+def test_every_public_name_is_on_the_page_and_its_functions_say_their_types():
+    page = (Path(__file__).parent.parent / "docs" / "api.md").read_text().splitlines()
+    for name in foresight.__all__:
+        assert f"::: foresight.{name}" in page
+        part = getattr(foresight, name)
+        if inspect.isfunction(part):
+            assert {*inspect.signature(part).parameters, "return"} == part.__annotations__.keys(), name
+
+
+def test_a_network_is_made_for_an_environment_and_not_for_its_name():
+    with pytest.raises(ForesightError, match="'gridworld' is no environment: expected one as `make_env` gives it"):
+        foresight.make_net("drc", "gridworld")
+    with pytest.raises(ForesightError, match="Tally'> is no environment"):
+        foresight.make_net("drc", Tally)
+
+
+def test_solving_asks_an_agent_and_not_its_name():
+    with pytest.raises(ForesightError, match="the agent is 'drc33-100m': expected one as `load_agent` gives it"):
+        foresight.solve("#####\n#@$.#\n#####", agent="drc33-100m")
 
 
 @pytest.mark.parametrize("name", DOCUMENTED)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import Literal, Protocol, get_args
+from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
 
@@ -75,7 +75,7 @@ class SolveSettings:
 
 
 def solve(
-    level: str | np.ndarray | LevelSet, method: Method | None = None, agent: Player | None = None, **options
+    level: str | np.ndarray | LevelSet, method: Method | None = None, agent: Player | None = None, **options: Any
 ) -> Solution | list[Solution]:
     """Solve a level, given as text or as cell codes [H, W], or each level of a set; `options` as in SolveSettings.
 

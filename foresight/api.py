@@ -56,6 +56,8 @@ def make_net(net: str | type[Net], env: Env, seed: int = 0, **settings: Any) -> 
     >>> [leaf.shape for leaf in net.initial_memory()]
     [(1, 3, 3, 4), (1, 3, 3, 4)]
     """
+    if isinstance(env, str | type):
+        raise ForesightError(f"{env!r} is no environment: expected one as `make_env` gives it")
     settings = (architecture(net, env) if isinstance(net, str) else {}) | settings
     return make(net, env.picture_shape, env.actions, jax.random.key(seed), **settings)
 
@@ -140,7 +142,7 @@ def evaluate(
     """
     agent = agent if isinstance(agent, Agent) else load_agent(agent)
     agent = agent if levels is None else agent.on_levels(levels)
-    settings = PlaySettings(max_steps or agent.default_max_steps, think, greedy)
+    settings = PlaySettings(agent.default_max_steps if max_steps is None else max_steps, think, greedy)
     return evaluate_agent(agent, settings, limit, seed, batch).summary
 
 

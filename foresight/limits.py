@@ -4,6 +4,7 @@ They hold however a setting is given: by an option, in a config.json, in the hea
 """
 
 from collections.abc import Mapping
+from numbers import Integral
 from typing import Any
 
 from foresight.errors import ForesightError, printable
@@ -51,6 +52,14 @@ def check_range(name: str, value: Any) -> None:
         raise ForesightError(f"`{name}` must be at least {least:,g}, not {shown(value)}")
     if not value <= most:
         raise ForesightError(f"`{name}` must be at most {shown(most)}, not {shown(value)}")
+
+
+def check_whole(name: str, value: Any, least: int) -> None:
+    """Reject what is no whole number, or a smaller one than `least`."""
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise ForesightError(f"{name} is {shown(value)}: expected a whole number")
+    if value < least:
+        raise ForesightError(f"{name} is {value}: expected at least {least}")
 
 
 def check_sizes(what: str, settings: Mapping[str, Any], largest: int = LARGEST_SIZE) -> None:

@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import inspect
 import subprocess
 import sys
 from pathlib import Path
@@ -55,6 +56,27 @@ def test_every_public_name_is_there_and_listed():
     with pytest.raises(AttributeError, match="no attribute 'solver'"):
         _ = foresight.solver
     assert (Path(foresight.__file__).parent / "py.typed").exists()
+
+
+def test_every_public_name_is_on_the_page_and_its_functions_say_their_types():
+    page = (Path(__file__).parent.parent / "docs" / "api.md").read_text().splitlines()
+    for name in foresight.__all__:
+        assert f"::: foresight.{name}" in page
+        part = getattr(foresight, name)
+        if inspect.isfunction(part):
+            assert {*inspect.signature(part).parameters, "return"} == part.__annotations__.keys(), name
+
+
+def test_a_network_is_made_for_an_environment_and_not_for_its_name():
+    with pytest.raises(ForesightError, match="'gridworld' is no environment: expected one as `make_env` gives it"):
+        foresight.make_net("drc", "gridworld")
+    with pytest.raises(ForesightError, match="Tally'> is no environment"):
+        foresight.make_net("drc", Tally)
+
+
+def test_solving_asks_an_agent_and_not_its_name():
+    with pytest.raises(ForesightError, match="the agent is 'drc33-100m': expected one as `load_agent` gives it"):
+        foresight.solve("#####\n#@$.#\n#####", agent="drc33-100m")
 
 
 @pytest.mark.parametrize("name", DOCUMENTED)
@@ -134,3 +156,24 @@ def test_parts_are_stored_by_the_path_that_they_are_found_at():
 def test_an_environment_that_holds_levels_is_to_be_named_instead():
     with pytest.raises(ForesightError, match="sokoban holds arrays in `levels`"):
         with_parts(RunConfig(), env=make("sokoban", levels=level_set(SOLVABLE)))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"max_steps": 0}, "max_steps is 0: expected at least 1"),
+        ({"max_steps": -3}, "max_steps is -3: expected at least 1"),
+        ({"max_steps": 2.5}, "max_steps is 2.5: expected a whole number"),
+        ({"think": -1}, "think is -1: expected at least 0"),
+        ({"think": "3"}, "think is '3': expected a whole number"),
+        ({"limit": 0}, "limit is 0: expected at least 1"),
+        ({"limit": 2.5}, "limit is 2.5: expected a whole number"),
+        ({"batch": 0}, "batch is 0: expected at least 1"),
+    ],
+)
+def test_numbers_that_cannot_be_played_with_are_rejected_and_not_replaced(agent, given, message):
+    with pytest.raises(ForesightError, match=message):
+        foresight.evaluate(agent, **given)
+    if given.keys() <= {"max_steps", "think"}:
+        with pytest.raises(ForesightError, match=message):
+            agent.play(0, **given)

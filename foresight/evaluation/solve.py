@@ -18,6 +18,7 @@ from jax import Array
 
 from foresight.envs.env import Env, Transition
 from foresight.learning.acting import choose_action
+from foresight.limits import check_whole
 from foresight.nets.net import Net
 from foresight.threads import Finish, in_threads, threads_for
 from foresight.types import Memory, State
@@ -33,6 +34,10 @@ class PlaySettings:
     max_steps: int = 120  # steps after which a level counts as not solved
     think: int = 0  # times the network sees the first picture before its first action; the clock stands still
     greedy: bool = True  # take the likeliest action; otherwise draw from the policy
+
+    def __post_init__(self) -> None:
+        check_whole("max_steps", self.max_steps, 1)
+        check_whole("think", self.think, 0)
 
 
 class Record(NamedTuple):

@@ -45,7 +45,9 @@ def label_channels(
 ) -> list[Channel]:
     """The best label of every channel of every layer, from `boards` boards taken evenly of those in the episodes."""
     samples = samples_of(domain, episodes, concepts, of)
-    actions = np.concatenate([moves_made(domain, e.observations)[: len(e.activations[of])] for e in episodes])
+    actions = np.concatenate(
+        [moves_made(domain, e.observations, e.actions)[: len(e.activations[of])] for e in episodes]
+    )
     chosen = np.unique(np.linspace(0, len(actions) - 1, min(boards, len(actions))).astype(int))
     samples = Samples(
         samples.inputs[chosen],

@@ -2,7 +2,9 @@
 
 A label is a direction, that of the move: "right" on a square means that the agent will step onto it by a move to the
 right (C_A), or that a box will be pushed off it to the right (C_B). Class 0 is "never". No-ops, blocked moves and jumps
-do not count; the last move of the episode does; solved or not makes no difference.
+do not count; the last move of the episode does; solved or not makes no difference. The boards alone say what moved,
+except in MiniPacman, where after a move that ends a level the player is seen where the next one begins: there the
+actions say it.
 """
 
 from dataclasses import dataclass
@@ -52,6 +54,13 @@ def concepts_of(domain: str) -> tuple[Concept, ...]:
     return (C_A, C_B) if domain in BOX_CODES else (C_A,)
 
 
+def concept_named(name: str) -> Concept:
+    """One of the concepts that have a name here, as a file of probes says it."""
+    if name not in CONCEPTS:
+        raise ForesightError(f"no concept is called '{name}'; there are: {', '.join(CONCEPTS)}")
+    return CONCEPTS[name]
+
+
 def class_count(domain: str) -> int:
     """How many classes the labels of a domain have: 9 where moves can be diagonal, otherwise 5."""
     return 1 + len(moves_of(domain))
@@ -68,14 +77,15 @@ def check_domain(domain: str) -> None:
         raise ForesightError(f"there are no labels for '{domain}'; there are for: {', '.join(AGENT_CODES)}")
 
 
-def label(domain: str, observations: np.ndarray, concept: Concept) -> np.ndarray:
-    """Labels uint8 [T, H, W] of an episode's observations [T + 1, H, W]."""
-    directions = moves_made(domain, observations)
-    masks = np.isin(observations, codes_of(domain, concept.mover))
-    gone, come = masks[:-1] & ~masks[1:], ~masks[:-1] & masks[1:]
+def label(domain: str, observations: np.ndarray, concept: Concept, actions: np.ndarray | None = None) -> np.ndarray:
+    """Labels uint8 [T, H, W] of an episode's observations [T + 1, H, W] and, for MiniPacman, its actions [T]."""
+    directions = moves_made(domain, observations, actions)
+    boards = observations[:-1], boards_after(domain, observations, actions)
+    before, after = (np.isin(board, codes_of(domain, concept.mover)) for board in boards)
+    gone, come = before & ~after, ~before & after
     happens = (come if concept.event == "onto" else gone) & (directions != NEVER)[:, None, None]
     labels = np.zeros(happens.shape, np.uint8)
-    following, since = np.zeros(masks.shape[1:], np.uint8), np.zeros(masks.shape[1:], int)
+    following, since = np.zeros(before.shape[1:], np.uint8), np.zeros(before.shape[1:], int)
     for step in reversed(range(len(labels))):
         following = np.where(happens[step], directions[step], following)
         since = np.where(happens[step], 0, since + 1)
@@ -92,12 +102,26 @@ def codes_of(domain: str, mover: str) -> tuple[int, ...]:
     return codes[domain]
 
 
-def moves_made(domain: str, observations: np.ndarray) -> np.ndarray:
-    """The class of each step's move uint8 [T], from observations [T + 1, H, W]; NEVER where the agent did not move."""
-    rows, columns = agent_places(domain, observations)
-    moves, there = moves_of(domain), rows >= 0
-    pairs = zip(np.diff(rows), np.diff(columns), there[:-1] & there[1:], strict=True)
+def moves_made(domain: str, observations: np.ndarray, actions: np.ndarray | None = None) -> np.ndarray:
+    """The class of each step's move uint8 [T], as in `label`; NEVER where the agent did not move."""
+    rows, columns = agent_places(domain, observations[:-1])
+    rows_after, columns_after = agent_places(domain, boards_after(domain, observations, actions))
+    moves, there = moves_of(domain), (rows >= 0) & (rows_after >= 0)
+    pairs = zip(rows_after - rows, columns_after - columns, there, strict=True)
     return np.array([moves.get((int(r), int(c)), NEVER) if seen else NEVER for r, c, seen in pairs], np.uint8)
+
+
+def boards_after(domain: str, observations: np.ndarray, actions: np.ndarray | None) -> np.ndarray:
+    """The board [T, H, W] that each step leads to; in MiniPacman the player alone, where its action takes it."""
+    if domain != "minipacman" or actions is None:
+        return observations[1:]
+    width, seen = observations.shape[2], observations[:-1].reshape(len(actions), -1)
+    offsets = np.array([0, 1, -width, -1, width])  # stay, right, up, left, down
+    steps, here = np.arange(len(seen)), (seen == minipacman.PLAYER).argmax(1)
+    ahead = here + offsets[np.maximum(actions, 0)]  # while the network thinks, as if it stayed
+    boards = np.zeros_like(seen)
+    boards[steps, np.where(seen[steps, ahead] == minipacman.WALL, here, ahead)] = minipacman.PLAYER
+    return boards.reshape(observations[1:].shape)
 
 
 def agent_places(domain: str, observations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -18,6 +18,7 @@ from foresight.evaluation.solve import power_of_two_above, step_keys
 from foresight.insight.edits import Edit, Program, change_of, compile_each, compile_edits
 from foresight.insight.inside import Change, look, shape_of
 from foresight.insight.records import THINKING, Agent, Episode, Keep
+from foresight.limits import check_whole
 from foresight.nets.net import Net
 from foresight.threads import Finish, in_threads, threads_for
 from foresight.types import Memory, State
@@ -77,10 +78,10 @@ def play(
 
     On a CPU every core has `batch` levels side by side.
     """
-    keep = keep if isinstance(keep, Keep) else Keep(tuple(keep))
+    keep = keep if isinstance(keep, Keep) else Keep(keep)
     check_levels(agent.env, levels)
-    if think < 0:
-        raise ForesightError(f"`think` is {think}; expected 0 or more looks")
+    for name, value, least in (("think", think, 0), ("max_steps", max_steps, 1), ("batch", batch, 1)):
+        check_whole(name, value, least)
     rules, count, threads = Rules(max_steps, keep), len(levels), threads_for(len(levels), None)
     if is_for_each(edits):
         check_edits(edits, count)
@@ -148,8 +149,10 @@ def whole_episodes(stretches: Iterable[list[Part]], keep: Keep) -> Iterator[list
 
 
 def check_levels(env: Env, levels: Sequence[int] | np.ndarray) -> None:
-    """Reject numbers of levels that are not there, which compiled code would take for the last one, and none at all."""
-    there = env.level_count
+    """Reject what is no number of a level that is there, which compiled code would take for the last one, and none."""
+    there, numbers = env.level_count, np.asarray(levels)
+    if numbers.ndim != 1 or (len(numbers) and not np.issubdtype(numbers.dtype, np.integer)):
+        raise ForesightError(f"levels are {numbers.dtype} {list(numbers.shape)}: expected a row of whole numbers")
     if not len(levels):
         raise ForesightError(f"no level to play{'' if there is None else f': there are {there}'}")
     if there is not None and not 0 <= np.min(levels) <= np.max(levels) < there:

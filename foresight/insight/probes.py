@@ -51,9 +51,17 @@ class Probe:
 
     def vector(self, direction: int | str) -> np.ndarray:
         """The vector [C] that speaks for a class, of a 1x1 probe; added to the state it makes the class likelier."""
-        if self.weights.shape[:2] != (1, 1) or self.weights.shape[3:5] != (1, 1):
+        names, (down, right) = CLASS_NAMES[: self.classes], self.weights.shape[3:5]
+        if self.kernel != 1:
             raise ForesightError(f"a {self.kernel}x{self.kernel} probe has no one vector a class; take a 1x1 probe")
-        index = CLASS_NAMES.index(direction) if isinstance(direction, str) else direction
+        if (down, right) != (1, 1):
+            squares = f"{down}x{right} squares of the board off one of the state"
+            raise ForesightError(f"this probe reads {squares}, and has a vector of a class for each of them")
+        if direction not in (*names, *range(len(names))):
+            raise ForesightError(
+                f"this probe has no class {direction!r}, there are: {', '.join(names)}; or their numbers"
+            )
+        index = names.index(direction) if isinstance(direction, str) else direction
         return self.weights[0, 0, :, 0, 0, index]
 
     def logits(self, inputs: np.ndarray) -> np.ndarray:

@@ -1,5 +1,6 @@
 """What is kept of play: which activations, and an episode with them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
@@ -32,13 +33,16 @@ class Player(NamedTuple):
 class Keep:
     """Which activations are kept; None stands for all ticks, depths or time-steps."""
 
-    names: tuple[str, ...] = ()
-    ticks: tuple[int, ...] | None = None  # -1 is the last one
-    depths: tuple[int, ...] | None = None
+    names: Sequence[str] = ()  # or one alone
+    ticks: Sequence[int] | None = None  # -1 is the last one
+    depths: Sequence[int] | None = None
     steps: int | None = None  # of the first time-steps of an episode only
     dtype: str = "float32"  # or float16, half as large
 
     def __post_init__(self) -> None:
+        rows = {"names": (self.names,) if isinstance(self.names, str) else self.names}
+        for name, row in (rows | {"ticks": self.ticks, "depths": self.depths}).items():
+            object.__setattr__(self, name, row if row is None else tuple(row))  # lists do not do for jax
         for name in self.names:
             if name not in NAMES:
                 raise ForesightError(f"no activation is called '{name}'; there are: {', '.join(NAMES)}")
@@ -59,7 +63,7 @@ class Keep:
         return value[ticks][:, depths]
 
 
-def places(name: str, chosen: tuple[int, ...] | None, count: int) -> np.ndarray:
+def places(name: str, chosen: Sequence[int] | None, count: int) -> np.ndarray:
     """The chosen ones of `count`; numbers that are not there are rejected, which jax would take for the last."""
     outside = [n for n in chosen or () if not -count <= n < count]
     if outside:

@@ -12,7 +12,7 @@ from foresight.evaluation.summary import percent_interval
 from foresight.insight.channels import Channel, ablation, groups, label_channels
 from foresight.insight.inside import shape_of
 from foresight.insight.interventions import CONCEPT_OF, outcome_of, play_routes, route_edits
-from foresight.insight.labels import CONCEPTS, NEVER, concepts_of, label
+from foresight.insight.labels import NEVER, concept_named, concepts_of, label
 from foresight.insight.pacing import fall, interval, pacing
 from foresight.insight.playing import play
 from foresight.insight.probes import FitSettings, Probe, check_fit, inside, score_of
@@ -81,11 +81,12 @@ def ahead_rows(agent: Agent, probes: Sequence[Probe], levels: np.ndarray, manner
 
 def ahead_of(domain: str, probe: Probe, episodes: Sequence[Episode]) -> Iterator[Row]:
     """The squares of one probe by how many time-steps are left until it happens there."""
-    concept, counts = CONCEPTS[probe.concept], np.zeros((len(episodes), len(AHEAD) + 1, 2), int)
+    concept, counts = concept_named(probe.concept), np.zeros((len(episodes), len(AHEAD) + 1, 2), int)
     for number, episode in enumerate(episodes):
         read = probe.read(as_squares(episode.activations[probe.of][:, -1, probe.layer]))
-        true = label(domain, episode.observations, concept)
-        left = sum((label(domain, episode.observations, replace(concept, horizon=end)) == NEVER) for end in AHEAD[:-1])
+        seen, actions = episode.observations, episode.actions
+        true = label(domain, seen, concept, actions)
+        left = sum((label(domain, seen, replace(concept, horizon=end), actions) == NEVER) for end in AHEAD[:-1])
         left = np.where(true == NEVER, len(AHEAD), left)
         places, right = inside(left, probe.margin).ravel(), inside(read == true, probe.margin).ravel()
         counts[number] = np.stack([np.bincount(p, minlength=len(AHEAD) + 1) for p in (places, places[right])], axis=1)

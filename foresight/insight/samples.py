@@ -34,15 +34,18 @@ def samples_of(
     lacking = [episode.level for episode in episodes if of not in episode.activations]
     if lacking:
         raise ForesightError(f"activation '{of}' of level {lacking[0]} was not kept; play with Keep(('{of}',))")
+    names = [concept.name for concept in concepts]
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise ForesightError(f"two concepts are called '{twice[0]}'; expected a name for each")
     held = [as_squares(episode.activations[of][:, tick]) for episode in episodes]
     lengths = [len(one) for one in held]
-    boards = [episode.observations for episode in episodes]
     return Samples(
         inputs=np.concatenate(held),
-        observations=np.concatenate([seen[:n] for seen, n in zip(boards, lengths, strict=True)]),
+        observations=np.concatenate([e.observations[:n] for e, n in zip(episodes, lengths, strict=True)]),
         labels={
             concept.name: np.concatenate(
-                [label(domain, seen, concept)[:n] for seen, n in zip(boards, lengths, strict=True)]
+                [label(domain, e.observations, concept, e.actions)[:n] for e, n in zip(episodes, lengths, strict=True)]
             )
             for concept in concepts
         },

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from foresight.insight.labels import CONCEPTS, label
+from foresight.insight.labels import concept_named, label
 from foresight.insight.probes import RESAMPLES, Probe, Score, confusion, macro, score_of
 from foresight.insight.records import Episode
 from foresight.insight.samples import as_squares
@@ -16,7 +16,8 @@ def confusions_by_tick(domain: str, probe: Probe, episodes: Sequence[Episode], s
     With at least so many thinking steps all these boards are the first one, and only the plan changes.
     """
     held = [as_squares(episode.activations[probe.of][:steps, :, probe.layer]) for episode in episodes]
-    labels = np.stack([label(domain, e.observations, CONCEPTS[probe.concept])[:steps] for e in episodes])
+    concept = concept_named(probe.concept)
+    labels = np.stack([label(domain, e.observations, concept, e.actions)[:steps] for e in episodes])
     numbers, ticks = np.arange(len(episodes)), held[0].shape[1]
     places = [(step, tick) for step in range(steps) for tick in range(ticks)]
     return [

@@ -1,5 +1,7 @@
 """One episode with everything that was in the network at every time-step and tick."""
 
+from collections.abc import Sequence
+
 from foresight.insight.playing import Edits, play
 from foresight.insight.records import Agent, Episode, Keep
 
@@ -9,9 +11,9 @@ def trace(
     level: int = 0,
     *,
     think: int = 0,
-    keep: tuple[str, ...] = ("c", "h"),
-    ticks: tuple[int, ...] | None = None,
-    depths: tuple[int, ...] | None = None,
+    keep: Sequence[str] = ("c", "h"),
+    ticks: Sequence[int] | None = None,
+    depths: Sequence[int] | None = None,
     edits: Edits = None,
     max_steps: int = 120,
 ) -> Episode:

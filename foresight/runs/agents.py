@@ -74,7 +74,7 @@ class Agent(NamedTuple):
         """
         if self.config.is_on_host:
             raise ForesightError(f"{self.config.domain} runs on the host: evaluate it, or watch it by the command line")
-        settings = PlaySettings(max_steps or self.default_max_steps, think, greedy)
+        settings = PlaySettings(self.default_max_steps if max_steps is None else max_steps, think, greedy)
         number = level if isinstance(level, int | np.integer) else 0
         return play_episode(
             self.env, self.net, state_of_level(self.env, level), settings, jax.random.key(seed), int(number)

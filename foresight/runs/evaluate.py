@@ -12,6 +12,7 @@ from foresight.evaluation.episodes import play_episodes
 from foresight.evaluation.scores import ScoreSummary, summarise_scores
 from foresight.evaluation.solve import PlaySettings, Record, solve
 from foresight.evaluation.summary import Summary, summarise
+from foresight.limits import check_whole
 from foresight.runs.agents import Agent
 from foresight.runs.build import build_host_env
 
@@ -37,6 +38,9 @@ def evaluate(
     on_progress: Callable[[int], None] = lambda finished: None,
 ) -> Evaluation:
     """Play the levels of the agent's domain once each, or the first `limit` of them; on the host, `limit` episodes."""
+    for name, value in (("limit", limit), ("batch", batch)):
+        if value is not None:
+            check_whole(name, value, 1)
     count = level_count(agent, limit)
     if agent.config.is_on_host:
         return evaluate_episodes(agent, settings, count, seed, batch or HOST_BATCH, on_progress)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import Literal, Protocol, get_args
+from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from foresight.errors import ForesightError
 from foresight.levels import LevelSet
 from foresight.levels.cells import check_cells
 from foresight.levels.text import parse_one
-from foresight.limits import shown
+from foresight.limits import check_whole, shown
 from foresight.search.breadth_first import breadth_first
 from foresight.search.result import Limits, Result, Solution, checked
 
@@ -58,10 +58,8 @@ class SolveSettings:
                 raise ForesightError(f"{field.name} '{value}': expected {' or '.join(allowed)}")
         for name in ("budget", "repeats", "think", "max_steps", "seed", "batch", "width", "restart_after"):
             value, least = getattr(self, name), 0 if name in ("think", "seed") else 1
-            if value is not None and (isinstance(value, bool) or not isinstance(value, int | np.integer)):
-                raise ForesightError(f"{name} is {shown(value)}: expected a whole number")
-            if value is not None and value < least:
-                raise ForesightError(f"{name} is {value}: expected at least {least}")
+            if value is not None:
+                check_whole(name, value, least)
         for name in ("time_limit", "total_time", "mixing", "value_weight"):
             value = getattr(self, name)
             if value is not None and (isinstance(value, bool) or not isinstance(value, int | float | np.number)):
@@ -77,7 +75,7 @@ class SolveSettings:
 
 
 def solve(
-    level: str | np.ndarray | LevelSet, method: Method | None = None, agent: Player | None = None, **options
+    level: str | np.ndarray | LevelSet, method: Method | None = None, agent: Player | None = None, **options: Any
 ) -> Solution | list[Solution]:
     """Solve a level, given as text or as cell codes [H, W], or each level of a set; `options` as in SolveSettings.
 

@@ -1,6 +1,8 @@
+import jax
 import numpy as np
 import pytest
 
+from foresight.envs import make
 from foresight.errors import ForesightError
 from foresight.insight.labels import (
     AGENT_OFF,
@@ -15,7 +17,12 @@ from foresight.insight.labels import (
     Concept,
     class_count,
     label,
+    moves_made,
 )
+from foresight.insight.playing import play
+from foresight.insight.records import THINKING, Player
+from foresight.insight.samples import samples_of
+from foresight.nets.lstm import LSTM
 from tests.drawings import BOXWORLD_SYMBOLS, GRIDWORLD_SYMBOLS, codes, level
 
 MOVES = {1: (-1, 0), 2: (1, 0), 3: (0, -1), 4: (0, 1)}
@@ -128,3 +135,32 @@ def test_an_agent_that_jumps_or_vanishes_has_not_moved():
     seen[2, 0, 3] = 4
     assert label("minipacman", seen, C_A)[1, 0, 3] == UP
     assert DOWN not in label("minipacman", seen, C_A)
+
+
+def test_a_minipacman_move_that_ends_a_level_counts_and_the_start_in_the_next_one_does_not():
+    seen = np.zeros((5, 15, 19), np.uint8)
+    for board, place in zip(seen, [(1, 1), (1, 1), (2, 1), (2, 1), (3, 1)], strict=True):
+        board[place], board[:, 0] = 4, 1
+    right, left, down = 1, 3, 4
+    actions = np.array([THINKING, right, left, down], np.int8)  # to the right, which ends the level; then into a wall
+    assert moves_made("minipacman", seen, actions).tolist() == [NEVER, RIGHT, NEVER, DOWN]
+    agent, off = (label("minipacman", seen, concept, actions) for concept in (C_A, AGENT_OFF))
+    assert agent[:, 1, 2].tolist() == [RIGHT, RIGHT, NEVER, NEVER]
+    assert not agent[:, 2, 1].any()  # where the next level begins, beside the last one's end
+    assert off[0, 1, 1] == RIGHT
+    assert agent[0, 3, 1] == off[0, 2, 1] == DOWN
+
+
+def test_samples_of_minipacman_have_the_moves_that_end_levels():
+    env = make("minipacman", mode="avoid", level_timer=2)  # every second move ends a level
+    net = LSTM(env.picture_shape, env.actions, jax.random.key(1), depth=1, ticks=1, units=4, features=2, hidden=4)
+    episode = play(Player(net, env), [0], keep=("c",), max_steps=6)[0]
+    soon = Concept("soon", "agent", "onto", horizon=1)
+    labels = samples_of("minipacman", [episode], [soon]).labels["soon"]
+    for board, action, found in zip(episode.observations, episode.actions, labels, strict=False):
+        (here,) = np.argwhere(board == 4)
+        ahead = tuple(here + {0: (0, 0), 1: (0, 1), 2: (-1, 0), 3: (0, -1), 4: (1, 0)}[int(action)])
+        goes = action != 0 and board[ahead] != 1
+        expected = np.zeros_like(found)
+        expected[ahead] = {1: RIGHT, 2: UP, 3: LEFT, 4: DOWN}[int(action)] if goes else NEVER
+        np.testing.assert_array_equal(found, expected)

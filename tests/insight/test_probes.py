@@ -12,6 +12,7 @@ from foresight.insight.labels import C_A
 from foresight.insight.probes import FitSettings, Probe, choose, confusion, f1_of, fit, fit_many, macro, score
 from foresight.insight.samples import MARGINS, as_one_layer, samples_of
 from foresight.insight.study import study
+from foresight.insight.ticks import score_by_tick
 from foresight.runs.probe_files import probes_for, read_probes, write_probes
 from tests.drawings import level_set
 from tests.insight.made import knowing, telling_units, wandering
@@ -128,6 +129,20 @@ def test_a_vector_added_to_the_state_makes_its_class_likelier():
     assert probe.logits(state + vector)[0, 0, 0, 3] == pytest.approx(float(vector @ vector), rel=1e-5)
     with pytest.raises(ForesightError, match="a 3x3 probe has no one vector"):
         Probe(np.zeros((3, 3, 2, 1, 1, 5))).vector(1)
+    with pytest.raises(ForesightError, match="reads 2x2 squares of the board off one of the state"):
+        Probe(np.zeros((1, 1, 2, 2, 2, 9))).vector("up")
+    for wanted in ("north", "up-left", 5, -1):
+        with pytest.raises(ForesightError, match=f"no class {wanted!r}, there are: never, up, down, left, right"):
+            probe.vector(wanted)
+
+
+def test_concepts_of_ones_own_need_names_of_their_own():
+    soon = replace(C_A, horizon=3)
+    with pytest.raises(ForesightError, match="two concepts are called 'C_A'; expected a name for each"):
+        samples_of("sokoban", [telling(0)], [C_A, soon], "h")
+    probe = Probe(np.zeros((1, 1, 3, 1, 1, 5)), concept="soon", of="h")
+    with pytest.raises(ForesightError, match="no concept is called 'soon'; there are: C_A, C_B, agent_off, box_onto"):
+        score_by_tick("sokoban", probe, [telling(0)], 2)
 
 
 def test_probes_come_back_from_their_file(tmp_path):

@@ -7,6 +7,7 @@ import pytest
 from foresight.envs.minipacman import rules as minipacman
 from foresight.errors import ForesightError
 from foresight.insight import report
+from foresight.insight.labels import C_A
 from foresight.insight.probes import FitSettings, Probe
 from foresight.insight.records import Keep, Player
 from foresight.levels.cells import BOX, FLOOR, PLAYER
@@ -95,10 +96,7 @@ def test_how_far_ahead_is_read_counts_squares_by_when_they_are_stepped_on():
     right = Probe(np.zeros((1, 1, 4, 1, 1, 5), np.float32), "C_A", "c", 0, 1)  # reads "never" everywhere
     rows = list(report.ahead_of("sokoban", right, episodes))
     assert [(row["from"], row["to"]) for row in rows] == [(1, 5), (6, 10), (11, 20), (21, 40), (41, None), (None, None)]
-    stepped = sum(
-        int((report.label("sokoban", e.observations, report.CONCEPTS["C_A"])[:, 1:-1, 1:-1] > 0).sum())
-        for e in episodes
-    )
+    stepped = sum(int((report.label("sokoban", e.observations, C_A)[:, 1:-1, 1:-1] > 0).sum()) for e in episodes)
     assert sum(row["squares"] for row in rows[:-1]) == stepped > 0
     assert [row["percent"] for row in rows if row["squares"]][-1] == 100.0
     assert all(row["percent"] == 0.0 for row in rows[:-1] if row["squares"])
@@ -163,8 +161,9 @@ def test_of_an_lstm_units_are_silenced_and_where_nothing_is_solved_the_score_is_
 
     def as_in_minipacman(episode):
         units = {"h": episode.activations["h"].mean((3, 4))}
-        seen = np.minimum(episode.observations, minipacman.PLAYER)
-        return replace(episode, observations=seen, rewards=np.full(20, 0.5), activations=units)
+        codes = np.array([minipacman.WALL, minipacman.EMPTY, 0, 0, 0, minipacman.PLAYER], np.uint8)
+        seen, actions = codes[episode.observations], np.array([0, 2, 4, 3, 1])[episode.actions]
+        return replace(episode, observations=seen, actions=actions, rewards=np.full(20, 0.5), activations=units)
 
     monkeypatch.setattr(report, "play", play)
     player = Player(small_lstm(small_env()), minipacman.MiniPacman())

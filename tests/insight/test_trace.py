@@ -173,13 +173,29 @@ def test_an_edit_that_does_not_fit_is_rejected(edits, message):
     [
         ({"ticks": (0, 2)}, "`ticks` hold 2; the network has 2, numbered from 0"),
         ({"depths": (-3,)}, "`depths` hold -3; the network has 2"),
-        ({"think": -1}, "`think` is -1"),
+        ({"think": -1}, "think is -1: expected at least 0"),
+        ({"think": 1.5}, "think is 1.5: expected a whole number"),
+        ({"max_steps": 0}, "max_steps is 0: expected at least 1"),
+        ({"level": 1.5}, "levels are float64 .*: expected a row of whole numbers"),
+        ({"level": "####\n#@ #\n####"}, "levels are <U14 .*: expected a row of whole numbers"),
         ({"edits": Edit()}, r"expected a list: \[edit\]"),
     ],
 )
 def test_what_makes_no_sense_to_ask_for_is_rejected(asked, message):
     with pytest.raises(ForesightError, match=message):
-        trace(small_player(), 0, **asked)
+        trace(small_player(), **asked)
+
+
+def test_what_is_kept_is_named_in_any_row_or_by_one_name_alone():
+    player = small_player()
+    whole = trace(player, 0, keep=("encoded", "c"), max_steps=CAP).activations
+    for keep in (Keep(["encoded", "c"], ticks=[-1]), Keep(("encoded", "c"), ticks=(-1,))):
+        (episode,) = play(player, [0], keep=keep, max_steps=CAP)
+        np.testing.assert_array_equal(episode.activations["c"], whole["c"][:, -1:])
+    assert list(trace(player, 0, keep="encoded", max_steps=CAP).activations) == ["encoded"]
+    assert list(play(player, [0], keep="encoded", max_steps=CAP)[0].activations) == ["encoded"]
+    with pytest.raises(ForesightError, match=r"levels are int64 .*: expected a row of whole numbers"):
+        play(player, 0)
 
 
 def test_what_a_network_has_not_cannot_be_kept_or_edited():

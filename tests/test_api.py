@@ -75,7 +75,7 @@ def test_a_network_is_made_for_an_environment_and_not_for_its_name():
 
 
 def test_solving_asks_an_agent_and_not_its_name():
-    with pytest.raises(ForesightError, match="the agent is 'drc33-100m': expected one as `load_agent` gives it"):
+    with pytest.raises(ForesightError, match="agent is 'drc33-100m': expected a loaded one, as load_agent gives"):
         foresight.solve("#####\n#@$.#\n#####", agent="drc33-100m")
 
 

@@ -27,8 +27,6 @@ def with_network(
     cells: np.ndarray, settings: SolveSettings, agent: Player, limits: Limits, note: Callable[[Result], None]
 ) -> None:
     """Solve boards [N, H, W] by tree search or by playing."""
-    if not (hasattr(agent, "net") and hasattr(agent, "env")):
-        raise ForesightError(f"the agent is {agent!r}: expected one as `load_agent` gives it")
     if not isinstance(agent.env, Sokoban):
         raise ForesightError(f"the agent plays {agent.env.name}, expected one that plays sokoban")
     env = replace(agent.env, levels=agent.env.levels[:1])  # only its painting is used

@@ -25,7 +25,7 @@ from foresight.runs.agents import Agent, load_agent_for
 from foresight.runs.evaluate import BATCH
 from foresight.runs.level_journal import Entry, LevelJournal, finish
 
-CHUNK = {"cpu": 512, "gpu": 131072}  # levels between two lines of the journal
+CHUNK = {"cpu": 2048, "gpu": 131072}  # levels between two lines of the journal
 
 
 @dataclass(frozen=True)

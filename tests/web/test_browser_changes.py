@@ -69,6 +69,19 @@ def test_a_drawing_that_is_checked_late_is_not_shown_over_a_game(visit):
     assert picture(page) == before
 
 
+def test_a_drawing_is_not_offered_to_be_played_before_it_is_checked(visit):
+    page = visit(f"{LEVEL}&mode=draw")
+    wait_for(page, "#draw-status", "A level with")
+    hold(page, "api/check")
+    page.locator("#text").fill("5#|#@$.#|5#")
+    for name in ("let-it-play", "play-it", "prove"):
+        assert page.locator(f"#{name}").is_disabled()
+    let_go(page)
+    wait_for(page, "#draw-status", "A level with 1 box.")
+    page.locator("#prove").click()
+    wait_for(page, "#draw-status", "Yes: 1 move and 1 push")
+
+
 def test_a_search_for_the_next_level_ends_where_another_one_is_chosen(visit):
     page = visit(f"{LEVEL}&think=4")
     wait_for(page, "#status", "solve")

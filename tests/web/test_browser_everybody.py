@@ -108,6 +108,15 @@ def test_the_first_visit_begins_to_play_with_the_second_caption(visit):
     wait_for(page, "#play", "Pause")
 
 
+def test_levels_play_by_themselves_also_after_the_captions_were_begun_again(visit):
+    page = visit(LEVEL, seen=False, reduced_motion="no-preference")
+    wait_for(page, "#status", "solve")
+    page.locator("#help").click()
+    page.locator("#tour-skip").click()
+    page.locator("#next-level").click()
+    wait_for(page, "#play", "Pause")
+
+
 def test_a_first_visit_is_told_three_captions_once(visit):
     page = visit(seen=False)
     page.locator("#tour").wait_for(state="visible")

@@ -102,6 +102,7 @@ export class Draw {
   check(text, isPasted) {
     clearTimeout(this.waiting);
     this.valid = null;
+    this.allow(false);
     const { turn } = this.page;
     this.waiting = setTimeout(async () => {
       this.asking?.abort();
@@ -115,9 +116,7 @@ export class Draw {
         }
         this.judge(answer);
       } catch (problem) {
-        if (problem.name === "AbortError") return;
-        this.allow(false);
-        this.say(sentence(problem.message), true);
+        if (problem.name !== "AbortError") this.say(sentence(problem.message), true);
       }
     }, WAIT);
   }

@@ -26,7 +26,7 @@ class Page {
     this.otherView = new BoardView(byId("board-other"));
     this.isVisit = !this.state.agent; // without a link
     this.theme(Math.max(0, THEMES.indexOf(stored("foresight-theme") ?? "")));
-    byId("help").onclick = () => startTour(this.agent);
+    byId("help").onclick = () => { this.isHeld = false; startTour(this.agent); };
     if (isFirstVisit()) startTour(null, (number) => this.tell(number));
     this.start = await getStart();
     this.modes = { watch: new Watch(this), inside: new Inside(this), play: new Play(this), draw: new Draw(this) };

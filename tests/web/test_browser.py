@@ -171,6 +171,14 @@ def test_the_next_level_that_it_fails_and_the_exports(visit):
     wait_for(page, "#status", "solved it in 53 moves")
 
 
+def test_what_is_taken_along_is_shown_in_sight(visit):
+    page = visit(LEVEL, viewport={"width": 1280, "height": 800})
+    wait_for(page, "#status", "solve")
+    page.locator("#python").evaluate("(e) => e.scrollIntoView({ block: 'end' })")
+    page.locator("#python").click()
+    assert page.locator("#exported").evaluate("(e) => e.getBoundingClientRect().bottom <= innerHeight")
+
+
 def test_a_link_that_cannot_be_copied_is_in_the_address_and_what_was_said_comes_back(visit):
     page = visit(f"{LEVEL}&mode=play")
     page.locator("[aria-label^='The board, your move 1,']").wait_for()

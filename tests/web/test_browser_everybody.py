@@ -10,9 +10,9 @@ from tests.web.browsing import LEVEL, needs_chromium, settled, text, wait_for
 pytestmark = [pytest.mark.extra, needs_chromium]
 
 
-def swipe(page, right, down, square=(2.5, 2.5), rest=0):
+def swipe(page, right, down, square=(2.5, 2.5), rest=0, over="#board"):
     """A finger goes down on the board (squares from its left and top), rests (milliseconds), moves and is lifted."""
-    box, touch = page.locator("#board").bounding_box(), page.context.new_cdp_session(page)
+    box, touch = page.locator(over).bounding_box(), page.context.new_cdp_session(page)
     x, y = (box[edge] + box["width"] / 10 * squares for edge, squares in zip("xy", square, strict=True))
     for kind, share in (("touchStart", 0), ("touchMove", 0.5), ("touchMove", 1), ("touchEnd", None)):
         points = [] if share is None else [{"x": x + share * right, "y": y + share * down}]
@@ -49,11 +49,71 @@ def test_on_a_phone_a_finger_that_rests_first_draws_an_arrow(visit):
     assert page.evaluate("scrollY") == 0
 
 
+def test_on_a_phone_a_swipe_over_the_graph_scrolls_and_one_along_it_jumps(visit):
+    page = visit(f"{LEVEL}&think=4", **PHONE)
+    wait_for(page, "#status", "solved it in 46 moves")
+    page.locator("#graph").scroll_into_view_if_needed()
+    page.locator("#graph svg").tap()
+    wait_for(page, "#clock", "move 22")
+    swipe(page, 80, 0, square=(5, 1), over="#graph svg")
+    wait_for(page, "#clock", "move 34")
+    before = page.evaluate("scrollY")
+    swipe(page, 0, -120, square=(5, 1), over="#graph svg")
+    page.wait_for_function("(before) => scrollY > before + 60", arg=before)
+    wait_for(page, "#clock", "move 34")
+
+
+def test_on_a_phone_the_captions_do_not_cover_what_they_speak_of(visit):
+    page = visit(LEVEL, seen=False, **PHONE | {"viewport": {"width": 390, "height": 760}})
+    wait_for(page, "#status", "solve")
+    for number in range(3):
+        if number:
+            page.locator("#tour-next").tap()
+        about, tour = (page.locator(name).bounding_box() for name in (".spoken-of", "#tour"))
+        assert about["y"] + about["height"] <= tour["y"]
+
+
+@pytest.mark.parametrize("width", [360, 390, 640, 1024, 1280])
+def test_nothing_moves_while_a_game_is_played(visit, width):
+    page = visit(LEVEL, viewport={"width": width, "height": 800})
+    wait_for(page, "#status", "in 120 moves")
+    places = set()
+    for look in (0, 9, 99, 119, 120):
+        page.locator("#scrubber").fill(str(3 * look))
+        wait_for(page, "#clock", "the end" if look == 120 else f"move {look + 1} of 120")
+        places.add(page.locator("#status").evaluate("(e) => e.getBoundingClientRect().top + scrollY"))
+    assert len(places) == 1
+
+
+def test_the_choosers_stand_in_one_row(visit):
+    page = visit(LEVEL, viewport={"width": 1280, "height": 800})
+    wait_for(page, "#status", "solve")
+    first, last = (page.locator(name).bounding_box() for name in ("#daily", "#next-success"))
+    assert first["y"] == last["y"]
+
+
+def test_escape_ends_the_captions_wherever_the_keyboard_is(visit):
+    page = visit(LEVEL, seen=False)
+    wait_for(page, "#status", "solve")
+    page.locator("#speed").focus()
+    page.keyboard.press("Escape")
+    assert page.locator("#tour").is_hidden()
+
+
 def test_the_first_visit_begins_to_play_with_the_second_caption(visit):
     page = visit(LEVEL, seen=False, reduced_motion="no-preference")
     wait_for(page, "#status", "solve")
     assert text(page, "#play") == "Play"
     page.locator("#tour-next").click()
+    wait_for(page, "#play", "Pause")
+
+
+def test_levels_play_by_themselves_also_after_the_captions_were_begun_again(visit):
+    page = visit(LEVEL, seen=False, reduced_motion="no-preference")
+    wait_for(page, "#status", "solve")
+    page.locator("#help").click()
+    page.locator("#tour-skip").click()
+    page.locator("#next-level").click()
     wait_for(page, "#play", "Pause")
 
 
@@ -131,6 +191,54 @@ def test_after_a_click_on_a_tab_the_arrow_keys_are_moves(visit):
     wait_for(page, "#clock", "the end")
 
 
+def test_what_was_chosen_by_mouse_leaves_the_keys_to_the_board(visit):
+    page = visit(f"{LEVEL}&think=4")
+    wait_for(page, "#status", "solved")
+    bar = page.locator("#scrubber").bounding_box()
+    for choose in (
+        lambda: page.locator("#forward").click(),
+        lambda: page.mouse.click(bar["x"] + bar["width"] / 2, bar["y"] + bar["height"] / 2),
+        lambda: (page.locator("#curated button").nth(1).click(), wait_for(page, "#clock", "thinking 1")),
+    ):
+        choose()
+        page.keyboard.press("Space")
+        wait_for(page, "#play", "Pause")
+        page.keyboard.press("Space")
+        wait_for(page, "#play", "Play")
+    page.locator("[name=concept]").nth(1).click()
+    page.keyboard.press("Home")
+    page.keyboard.press("ArrowRight")
+    wait_for(page, "#clock", "thinking 2")
+    assert page.locator("[name=concept]").nth(1).is_checked()
+    page.locator("#speed").focus()
+    page.locator("#speed").dispatch_event("pointerdown")
+    page.locator("#speed").select_option("4")
+    page.keyboard.press("ArrowRight")
+    wait_for(page, "#clock", "thinking 3")
+    assert page.locator("#speed").input_value() == "4"
+
+
+def test_after_a_level_was_typed_the_arrow_keys_are_moves(visit):
+    page = visit(f"{LEVEL}&mode=play")
+    page.locator("[aria-label^='The board, your move 1,']").wait_for()
+    page.locator("#level").fill("15")
+    page.keyboard.press("Enter")
+    page.wait_for_function("() => location.hash.includes('level=15')")
+    page.keyboard.press("ArrowUp")
+    assert page.locator("#level").input_value() == "15"
+    assert page.evaluate("document.activeElement.id") == "board"
+
+
+def test_the_way_to_the_board_leads_there_and_changes_nothing(visit):
+    page = visit(f"{LEVEL}&think=4&look=6")
+    wait_for(page, "#clock", "move 3")
+    page.locator(".skip").press("Enter")
+    assert page.evaluate("document.activeElement.id") == "board"
+    page.keyboard.press("ArrowRight")
+    wait_for(page, "#clock", "move 4 of 46")
+    page.wait_for_function("() => location.hash.includes('level=14&think=4&look=7')")
+
+
 def test_the_keyboard_stays_where_it_was_when_a_level_is_chosen_by_it(visit):
     page = visit(f"{LEVEL}&think=4")
     wait_for(page, "#status", "solved")
@@ -157,7 +265,9 @@ def test_the_back_button_returns_to_what_was_shown_before(visit):
     page.locator("#tab-play[aria-selected=true]").wait_for()
 
 
-@pytest.mark.parametrize("link", ["#agent=nobody", f"{LEVEL}000", "#agent=drc33-100m&board=garbage"])
+@pytest.mark.parametrize(
+    "link", ["#agent=nobody", f"{LEVEL}000", "#agent=drc33-100m&board=garbage", "#set=nowhere&agent=drc33-100m"]
+)
 def test_a_link_that_leads_nowhere_says_so_and_offers_a_way_out(visit, link):
     page = visit(link, may_fail=True)
     wait_for(page, "#status", "here is no")

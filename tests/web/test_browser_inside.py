@@ -17,7 +17,9 @@ def test_maps_change_from_tick_to_tick_and_one_is_laid_over_the_board(visit):
     plain, maps = picture(page), page.locator("#layers").screenshot()
     page.locator("#board").press(".")
     assert page.locator("#layers").screenshot() != maps
-    page.locator("#board").press(",")
+    page.keyboard.press("End")
+    assert page.locator("#maps-end").is_hidden()  # every look was kept
+    page.keyboard.press("Home")
     page.locator(".map").nth(32 + 29).click()
     wait_for(page, "#chosen", "Layer 2, channel 29")
     wait_for(page, "#chosen-read", "a box will go left")

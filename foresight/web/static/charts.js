@@ -47,8 +47,12 @@ export class ValueGraph {
       const share = ((event.clientX - box.left) / box.width * WIDTH - PAD) / (WIDTH - 2 * PAD);
       if (this.count) jump(Math.round(Math.max(0, Math.min(1, share)) * (this.count - 1)));
     };
-    this.svg.addEventListener("pointerdown", (event) => { this.svg.setPointerCapture(event.pointerId); at(event); });
-    this.svg.addEventListener("pointermove", (event) => { if (event.buttons) at(event); });
+    let from = null;
+    const isAlong = ({ pointerType, clientX, clientY }) => // a finger that moves up or down scrolls the page
+      pointerType !== "touch" || Math.abs(clientX - from.clientX) > Math.abs(clientY - from.clientY);
+    this.svg.addEventListener("pointerdown", (event) => { from = event; this.svg.setPointerCapture(event.pointerId); });
+    this.svg.addEventListener("pointermove", (event) => { if (event.buttons && isAlong(event)) at(event); });
+    this.svg.addEventListener("click", at);
   }
 
   /** Draw the values of an episode, thinking steps shaded, and those of another one behind it. */

@@ -13,10 +13,15 @@ export class Chooser {
   constructor(page) {
     this.page = page;
     const choose = (values) => page.change({ ...FRESH, ...values }, true);
-    const number = (level) => choose({ level: Math.max(0, Math.min(level, this.last)) });
+    const number = (wanted) => {
+      const level = Math.max(0, Math.min(wanted, this.last));
+      if (page.state.board || level !== page.state.level) choose({ level });
+      else this.show(); // beyond the first or the last one there is none
+    };
     byId("agent").onchange = (event) => this.chooseAgent(event.target.value);
     byId("set").onchange = (event) => { if (event.target.value) choose({ set: event.target.value, level: 0 }); };
     byId("level").onchange = (event) => number(Math.floor(Number(event.target.value)) || 0);
+    byId("level").onkeydown = (event) => { if (event.key === "Enter") page.toBoard(); };
     byId("previous-level").onclick = () => number(page.state.level - 1);
     byId("next-level").onclick = () => number(page.state.level + 1);
     byId("next-failure").onclick = () => this.seek("fail");
@@ -28,8 +33,8 @@ export class Chooser {
   /** Another agent, on the same level where it plays the same game. */
   chooseAgent(agent) {
     const { start, state } = this.page, domainOf = (name) => start.agents.find((about) => about.name === name)?.domain;
-    const isSame = domainOf(agent) === domainOf(state.agent);
-    this.page.change({ ...FRESH, ...(isSame ? { board: state.board } : { level: 0 }), agent }, true);
+    const isSame = domainOf(agent) === domainOf(state.agent), { board, moves, drawing } = state;
+    this.page.change({ ...FRESH, ...(isSame ? { board, moves, drawing } : { level: 0 }), agent }, true);
   }
 
   /** The options: agents by what they play. */
@@ -92,6 +97,12 @@ export class Chooser {
   fitting() {
     const { agent, start } = this.page, [height, width] = agent.size;
     return start.sets.filter((set) => set.height <= height && set.width <= width);
+  }
+
+  /** Whether no set is named, or one that does not fit; of one that nobody knows the server says so. */
+  isUnfit(set) {
+    const isNamed = ({ name }) => name === set;
+    return !set || (this.page.start.sets.some(isNamed) && !this.fitting().some(isNamed));
   }
 
   /** The next level that the agent fails or solves, a few levels at a request. */

@@ -102,6 +102,7 @@ export class Draw {
   check(text, isPasted) {
     clearTimeout(this.waiting);
     this.valid = null;
+    this.allow(false);
     const { turn } = this.page;
     this.waiting = setTimeout(async () => {
       this.asking?.abort();
@@ -115,20 +116,24 @@ export class Draw {
         }
         this.judge(answer);
       } catch (problem) {
-        if (problem.name !== "AbortError") this.say(problem.message, true);
+        if (problem.name !== "AbortError") this.say(sentence(problem.message), true);
       }
     }, WAIT);
   }
 
   judge(answer) {
     this.valid = answer.ok ? answer.runs : null;
-    for (const id of ["let-it-play", "play-it", "prove"]) byId(id).disabled = !answer.ok;
+    this.allow(answer.ok);
     const { height, width } = this.board;
     const isOnBoard = answer.row < height && answer.column < width;
     this.show(!answer.ok && isOnBoard ? answer.row * width + answer.column : null);
     const boxes = this.board.cells.filter(hasBox).length;
     const where = answer.row === undefined ? "" : `Row ${answer.row + 1}, column ${answer.column + 1}: `;
     this.say(answer.ok ? `A level with ${counted(boxes, "box")}.` : sentence(where + answer.error), !answer.ok);
+  }
+
+  allow(isLevel) {
+    for (const id of ["let-it-play", "play-it", "prove"]) byId(id).disabled = !isLevel;
   }
 
   say(text, isFault = false) {

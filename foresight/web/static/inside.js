@@ -189,7 +189,7 @@ export class Inside {
   show(look, tick) {
     if (!this.maps || this.page.state.mode !== "inside") return;
     const inks = colours(byId("layers")), { maps, chosen } = this;
-    byId("maps-end").hidden = look < maps.looks;
+    byId("maps-end").hidden = look < maps.looks || maps.looks === this.page.modes.watch.looks;
     byId("maps-end").textContent = `Maps are kept of the first ${maps.looks} looks.`;
     this.buttons.forEach((button, index) => {
       const [layer, channel] = this.placeOf(index), isChosen = chosen?.layer === layer && chosen?.channel === channel;

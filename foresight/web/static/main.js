@@ -15,6 +15,8 @@ import { Watch } from "./watch.js";
 
 const NOTE = 4000; // milliseconds
 const THEMES = ["", "light", "dark"];
+const TO_THE_BOARD = "[role=tab], .chooser :is(button:not(.term), select), .transport :is(button, select), .chips button, #solve, [type=radio]";
+const OF_SLIDERS = /^(Arrow|Home|End|Page)/; // keys
 const byId = (id) => document.getElementById(id);
 
 class Page {
@@ -24,7 +26,7 @@ class Page {
     this.otherView = new BoardView(byId("board-other"));
     this.isVisit = !this.state.agent; // without a link
     this.theme(Math.max(0, THEMES.indexOf(stored("foresight-theme") ?? "")));
-    byId("help").onclick = () => startTour(this.agent);
+    byId("help").onclick = () => { this.isHeld = false; startTour(this.agent); };
     if (isFirstVisit()) startTour(null, (number) => this.tell(number));
     this.start = await getStart();
     this.modes = { watch: new Watch(this), inside: new Inside(this), play: new Play(this), draw: new Draw(this) };
@@ -56,14 +58,17 @@ class Page {
 
   wire() {
     this.chooser = new Chooser(this);
-    document.querySelectorAll("[data-mode]").forEach((tab) => { tab.onclick = (event) => this.turnTo(tab, event.detail > 0); });
+    document.querySelectorAll("[data-mode]").forEach((tab) => { tab.onclick = () => this.change({ mode: tab.dataset.mode }); });
     byId("share").onclick = () => this.copyLink();
     byId("theme").onclick = () => this.theme((THEMES.indexOf(document.documentElement.dataset.theme ?? "") + 1) % THEMES.length);
     byId("start-over").onclick = () => this.startOver();
     byId("gif").onclick = () => this.saveGif();
     byId("lurd").onclick = () => this.exportText(this.modes.watch.episode?.lurd ?? "");
     byId("python").onclick = () => this.exportText(pythonOf(this.state, this.agent));
+    document.querySelector(".skip").onclick = (event) => { event.preventDefault(); this.toBoard(); };
     addEventListener("hashchange", () => this.goBack());
+    for (const kind of ["pointerdown", "keydown"]) addEventListener(kind, () => { this.isPointed = kind === "pointerdown"; }, true);
+    for (const kind of ["click", "change"]) addEventListener(kind, (event) => { if (this.isPointed) this.leaveKeys(event); });
     addEventListener("keydown", (event) => this.key(event));
   }
 
@@ -134,7 +139,7 @@ class Page {
     }
     if (!this.modes[state.mode]) state.mode = "watch";
     if (!this.agent.size) Object.assign(state, { mode: this.isWatching ? state.mode : "watch", board: "" });
-    else if (!state.board && !this.chooser.fitting().some(({ name }) => name === state.set)) Object.assign(state, { set: this.chooser.fitting()[0]?.name ?? "", level: 0 });
+    else if (!state.board && this.chooser.isUnfit(state.set)) Object.assign(state, { set: this.chooser.fitting()[0]?.name ?? "", level: 0 });
     this.chooser.show();
     this.showMode();
     this.modes.watch.leave();
@@ -213,32 +218,39 @@ class Page {
   exportText(text) {
     byId("exported").hidden = false;
     byId("exported").textContent = text;
+    byId("exported").scrollIntoView({ block: "nearest" });
   }
 
   async saveGif() {
-    await this.guarded(async () => {
+    try {
       this.display("Drawing the animation …");
       const address = URL.createObjectURL(await getGif(this.asked()));
       const link = Object.assign(document.createElement("a"), { href: address, download: "foresight.gif" });
       link.click();
       setTimeout(() => URL.revokeObjectURL(address), 10_000);
       this.note("The animation is in your downloads.");
-    });
+    } catch ({ message }) {
+      this.note(sentence(message), true);
+    }
   }
 
   key(event) {
     const { target } = event, tag = target.tagName, isPressed = tag === "BUTTON" || target.type === "checkbox";
-    if (event.ctrlKey || event.metaKey || event.altKey || tag === "TEXTAREA" || tag === "SELECT" || (tag === "INPUT" && !isPressed)) return;
+    const isFree = isPressed || (target.type === "range" && !OF_SLIDERS.test(event.key));
+    if (event.ctrlKey || event.metaKey || event.altKey || tag === "TEXTAREA" || tag === "SELECT" || (tag === "INPUT" && !isFree)) return;
     if (isPressed && (event.key === " " || event.key === "Enter")) return;
     if (target.getAttribute("role") === "tab" && event.key.startsWith("Arrow")) { this.nextTab(event); return; }
     const mode = this.isWatching ? "watch" : this.state.mode;
     if (this.agent && this.modes[mode].key(event)) event.preventDefault();
   }
 
-  /** Show what a tab is for; one that was clicked leaves the keys to the board, for the arrows are moves there. */
-  turnTo(tab, isClicked) {
-    this.change({ mode: tab.dataset.mode });
-    if (isClicked) this.view.canvas.focus({ preventScroll: true });
+  /** What was chosen by mouse or finger leaves the keys to the board: arrows are moves there, and space plays. */
+  leaveKeys({ type, target }) {
+    if (target.closest(TO_THE_BOARD) && (type === "change" || target.tagName !== "SELECT")) this.toBoard();
+  }
+
+  toBoard() {
+    this.view.canvas.focus({ preventScroll: true });
   }
 
   nextTab(event) {

@@ -2,10 +2,10 @@
 
 import { getEpisode } from "./api.js";
 import { isSolved, LETTERS, rowsOfBoard, step } from "./rules.js";
-import { counted } from "./solution.js";
+import { counted, sentence } from "./solution.js";
 
 const KEYS = { ArrowUp: 1, ArrowDown: 2, ArrowLeft: 3, ArrowRight: 4, w: 1, s: 2, a: 3, d: 4 };
-const WAYS = ["stay", "up", "down", "left", "right"];
+const WAYS = ["", "up", "down", "left", "right"];
 const HINT_THINKING = 4;
 const byId = (id) => document.getElementById(id);
 
@@ -48,7 +48,7 @@ export class Play {
     this.begin();
     for (const letter of moves.toLowerCase()) this.make(LETTERS.indexOf(letter));
     this.show(false);
-    this.say(isSolved(this.board) ? this.verdict() : "");
+    this.say(this.verdict());
     byId("ghost").checked = Boolean(ghost);
     if (byId("ghost").checked) this.race();
   }
@@ -62,7 +62,7 @@ export class Play {
   restart() {
     this.begin();
     this.show(false);
-    this.say("");
+    this.say(this.verdict());
   }
 
   /** One move, if it can be made: true then. */
@@ -79,7 +79,7 @@ export class Play {
   move(number) {
     if (!this.make(number)) return;
     this.show(true);
-    if (isSolved(this.board)) this.say(this.verdict());
+    this.say(this.verdict());
   }
 
   undo() {
@@ -88,10 +88,17 @@ export class Play {
     this.board = last.board;
     this.pushes -= last.pushed ? 1 : 0;
     this.show(false);
-    this.say("");
+    this.say(this.verdict());
+  }
+
+  /** What there is to say of a rival while the visitor plays. */
+  challenge() {
+    if (!this.rival) return "";
+    return this.rival.solved ? `Its ghost solves it in ${counted(this.rival.moves, "move")}.` : "Its ghost does not solve this level: beat it!";
   }
 
   verdict() {
+    if (!isSolved(this.board)) return this.challenge();
     const own = `Solved in ${counted(this.past.length, "move")}!`;
     if (!this.rival) return own;
     if (!this.rival.solved) return `${own} The agent does not solve this one.`;
@@ -121,14 +128,15 @@ export class Play {
   /** Have the agent play the same level, to run beside. */
   async race() {
     const { turn } = this.page;
+    let problem = "";
     this.rival = null;
     if (byId("ghost").checked) {
-      const rival = await getEpisode({ ...this.page.wanted(), think: HINT_THINKING }).catch((problem) => this.say(problem.message));
+      const rival = await getEpisode({ ...this.page.wanted(), think: HINT_THINKING }).catch(({ message }) => { problem = sentence(message); });
       if (turn !== this.page.turn) return;
       this.rival = rival ?? null;
-      if (rival) this.say(rival.solved ? `Its ghost solves it in ${counted(rival.moves, "move")}.` : "Its ghost does not solve this level: beat it!");
     }
     this.show(false);
+    this.say(problem || this.verdict());
   }
 
   /** What the agent would do here. */
@@ -141,13 +149,13 @@ export class Play {
       if (asked !== this.board || turn !== this.page.turn) return;
       const first = episode.actions.find((action) => action > 0) ?? 0;
       const after = episode.solved ? ` It is done in ${counted(episode.moves, "move")}.` : "";
-      this.say(`It would go ${WAYS[first]}.${after}${episode.plan ? " The arrows are its plan." : ""}`);
+      this.say(`It would ${first ? `go ${WAYS[first]}` : "stay where it is"}.${after}${episode.plan ? " The arrows are its plan." : ""}`);
       if (episode.plan) {
         const look = episode.think;
         this.page.view.plan(Object.fromEntries(Object.entries(episode.plan).map(([kind, steps]) => [kind, steps[look].at(-1)])));
       }
     } catch (problem) {
-      this.say(problem.message);
+      this.say(sentence(problem.message));
     }
   }
 

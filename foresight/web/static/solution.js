@@ -14,7 +14,7 @@ export const findSolution = (board) => getSolution(rowsOfBoard(board).join("\n")
 
 /** The same in words. */
 export function describeSolution({ problem, outcome, moves, pushes, fewest }) {
-  if (problem) return problem;
+  if (problem) return sentence(problem);
   if (outcome === "solved") return `${counted(moves, "move")} and ${counted(pushes, "push")}: no solution has fewer ${fewest}.`;
   if (outcome === "exhausted") return "It cannot be solved: every position that can be reached was looked at.";
   return "Not found in the time allowed; it may still have a solution.";

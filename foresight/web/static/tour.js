@@ -41,7 +41,7 @@ export function startTour(agent, onStep = () => {}) {
   };
   byId("tour-next").onclick = () => { if (++number < steps.length) show(); else end(); };
   byId("tour-skip").onclick = end;
-  tour.onkeydown = (event) => { if (event.key === "Escape") end(); };
+  document.onkeydown = (event) => { if (event.key === "Escape" && !tour.hidden) end(); };
   tour.hidden = false;
   show();
   byId("tour-next").focus({ preventScroll: true });

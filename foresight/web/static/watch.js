@@ -34,7 +34,7 @@ export class Watch {
     };
     byId("speed").onchange = () => { if (this.timer) { this.stop(); this.start(); } };
     byId("think").oninput = (event) => { byId("think-shown").textContent = event.target.value; };
-    byId("think").onchange = (event) => this.page.change({ think: Number(event.target.value), look: 0, tick: 0, wishes: "", since: 0 });
+    byId("think").onchange = (event) => this.think(Number(event.target.value));
     byId("compare").onchange = (event) => this.page.change({ compare: event.target.checked ? 1 : 0 });
     byId("strength").oninput = (event) => { byId("strength-shown").textContent = event.target.value; };
     byId("strength").onchange = (event) => this.page.change({ strength: Number(event.target.value) });
@@ -51,6 +51,12 @@ export class Watch {
   get concept() { return document.querySelector("[name=concept]:checked").value; }
   get ticks() { return this.episode?.plan ? this.episode.ticks : 1; }
   get looks() { return this.episode ? this.episode.actions.length : 0; }
+
+  /** Think longer or shorter before the first move: what was written from a move on is so from the same one on. */
+  think(think) {
+    const { since, think: before } = this.page.state, isOfMove = since && since >= before;
+    this.page.change({ think, look: 0, tick: 0, since: isOfMove ? since - before + think : Math.min(since, think) });
+  }
 
   /** A click takes an arrow of the visitor's away, or asks the agent to keep off a square. */
   click({ row, column }) {
@@ -107,6 +113,7 @@ export class Watch {
     for (const id of ["clock", "caption", "caption-other", "worth", "solution"]) byId(id).textContent = "";
     showPolicy(byId("policy"), this.page.agent.actions, null, -1);
     this.graph.clear();
+    byId("boards").classList.toggle("stale", !this.page.agent.size); // until its own board is there
     if (!this.page.agent.size) return;
     const board = await this.page.firstBoard();
     if (signal.aborted) return;

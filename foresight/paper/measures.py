@@ -1,6 +1,6 @@
 """From evaluations to the numbers of a table or figure: means over seeds with their 95 % intervals."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +11,9 @@ from foresight.runs.evaluations import Entry
 
 RUN_OF = ", run of "  # between an agent and the length of its run, where there are several lengths
 NEAR = 0.03  # of the steps asked for: an evaluation that close counts as one at that step
+
+
+Read = Callable[[Entry], float | None]  # what is looked at in an evaluation
 
 
 class Mean(NamedTuple):
@@ -36,6 +39,11 @@ def value_of(entry: Entry) -> float | None:
     return entry.get("solved_percent", entry.get("score_mean"))
 
 
+def score_of(entry: Entry) -> float | None:
+    """The mean score of an episode, which tells agents apart before they solve anything."""
+    return entry.get("score_mean")
+
+
 def fits(entry: Entry, levels: str | None, think: int | None = 0) -> bool:
     """Whether an evaluation is greedy play of a set after so many thinking steps."""
     played = entry.get("set") == levels and entry.get("greedy") is True and "search" not in entry
@@ -56,13 +64,16 @@ def size_of(entry: Entry | None) -> int:
     return 0 if entry is None else entry.get("levels", entry.get("episodes", 1))
 
 
-def points(results: Sequence[Result], levels: str | None, think: int = 0) -> list[tuple[int, Mean]]:
+def points(
+    results: Sequence[Result], levels: str | None, think: int = 0, read: Read = value_of
+) -> list[tuple[int, Mean]]:
     """The results of runs of one length at every step where they were evaluated on a set."""
     entries = [entry for result in results for entry in result.entries if fits(entry, levels, think)]
+    entries = [entry for entry in entries if read(entry) is not None]
     found = []
     for steps in sorted({entry["trained_steps"] for entry in entries}):
         chosen = by_seed(entry for entry in entries if entry["trained_steps"] == steps)
-        found.append((steps, mean_of([value_of(entry) for entry in chosen.values()])))
+        found.append((steps, mean_of([read(entry) for entry in chosen.values()])))
     return found
 
 
@@ -83,11 +94,13 @@ def short(steps: float) -> str:
     return f"{float(mantissa):g}e{int(exponent)}"
 
 
-def last_mean(results: Sequence[Result], levels: str | None, think: int = 0) -> tuple[int, Mean] | None:
+def last_mean(
+    results: Sequence[Result], levels: str | None, think: int = 0, read: Read = value_of
+) -> tuple[int, Mean] | None:
     """The last point of the longest runs that have one."""
     lengths = sorted({result.config["steps"] for result in results}, reverse=True)
     for steps in lengths:
-        found = points([result for result in results if result.config["steps"] == steps], levels, think)
+        found = points([result for result in results if result.config["steps"] == steps], levels, think, read)
         if found:
             return found[-1]
     return None

@@ -1,11 +1,11 @@
 """Learning rates: agents of a study trained at several, and what that came to on held-out levels."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
-from foresight.paper.measures import last_mean
+from foresight.paper.measures import last_mean, score_of
 from foresight.paper.rates import agent_key
 from foresight.paper.study import Results, RunSpec, Study
 from foresight.paper.tables import Grid, format_value
@@ -24,36 +24,70 @@ def with_rates(study: Study, rates: Sequence[float]) -> Study:
     return replace(study, runs=tuple(at_rate(spec, rate) for spec in study.runs for rate in rates))
 
 
-def values_by_rate(spec: RunSpec, rates: Sequence[float], results: Results) -> dict[float, float]:
-    """The last evaluation of an agent during training at each rate, the mean over seeds."""
-    found = {rate: last_mean(results[at_rate(spec, rate).label], spec.eval_levels) for rate in rates}
-    return {rate: point[1].value for rate, point in found.items() if point}
+class Tried(NamedTuple):
+    """What a learning rate came to on held-out levels, the mean over seeds."""
+
+    value: float  # percent solved, or the score where that is what counts
+    score: float | None  # of an episode
 
 
-def best_rate(spec: RunSpec, values: dict[float, float]) -> float:
-    """The rate with the best value; of several the one that is nearest to what the agent has learned at so far."""
-    now = spec.config.learn.learning_rate
-    return max(values, key=lambda rate: (values[rate], -abs(math.log(rate / now))))
+def tried(spec: RunSpec, rates: Sequence[float], results: Results, steps: float) -> dict[float, Tried]:
+    """The last evaluation of an agent during training at each rate, in runs of so many steps and no others."""
+    found = {}
+    for rate in rates:
+        runs = [each for each in results[at_rate(spec, rate).label] if each.config["steps"] == steps]
+        if point := last_mean(runs, spec.eval_levels):
+            score = last_mean(runs, spec.eval_levels, read=score_of)
+            found[rate] = Tried(point[1].value, score[1].value if score else None)
+    return found
+
+
+def best_rate(spec: RunSpec, found: Mapping[float, Tried]) -> float:
+    """The rate with the best score, which tells rates apart long before levels are solved.
+
+    Of several the one that solves most, and then the one that is nearest to what the agent has learned at so far.
+    """
+
+    def merit(rate: float) -> tuple[float, float, float]:
+        value, score = found[rate]
+        return (-math.inf if score is None else score, value, -abs(math.log(rate / spec.config.learn.learning_rate)))
+
+    return max(found, key=merit)
 
 
 def rates_grid(study: Study, rates: Sequence[float], results: Results) -> Grid:
-    """Agents by rates: the last evaluation during training; and the rate that was best."""
+    """Agents by rates: the last evaluation during training, with its score; and the rate that was best."""
     percent = "%" in study.y_label
     rows = [["", *(f"{rate:g}" for rate in rates), BEST]]
     for spec in study.runs:
-        known = values_by_rate(spec, rates, results)
-        best = f"{best_rate(spec, known):g}" if known else ""
-        rows.append([spec.label, *(format_value(known.get(rate), percent) for rate in rates), best])
+        found = tried(spec, rates, results, study.steps)
+        best = f"{best_rate(spec, found):g}" if set(found) == set(rates) else ""
+        rows.append([spec.label, *(as_tried(found.get(rate), percent) for rate in rates), best])
     return rows
+
+
+def as_tried(found: Tried | None, percent: bool) -> str:
+    """What came of a rate, as it stands in a table."""
+    if found is None:
+        return ""
+    score = f" ({found.score:.2f})" if percent and found.score is not None else ""
+    return format_value(found.value, percent) + score
 
 
 def chosen_rates(study: Study, rates: Sequence[float], results: Results) -> dict[str, Any]:
     """The best rate of each agent that was trained at all of them, and what it was chosen from."""
     chosen = {}
     for spec in study.runs:
-        known = values_by_rate(spec, rates, results)
-        if set(known) == set(rates):
-            tried = {f"{rate:g}": round(value, 2) for rate, value in known.items()}
+        found = tried(spec, rates, results, study.steps)
+        if set(found) == set(rates):
             about = {"steps": study.steps, "seeds": study.seeds, "levels": spec.eval_levels}
-            chosen[agent_key(spec.config)] = {"rate": best_rate(spec, known), "tried": tried} | about
+            chosen[agent_key(spec.config)] = {"rate": best_rate(spec, found), "tried": as_json(found)} | about
     return chosen
+
+
+def as_json(found: Mapping[float, Tried]) -> dict[str, dict[str, float]]:
+    """What came of each rate, in plain rounded values."""
+    return {
+        f"{rate:g}": {name: round(value, 2) for name, value in each._asdict().items() if value is not None}
+        for rate, each in found.items()
+    }

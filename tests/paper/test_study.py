@@ -15,7 +15,7 @@ from foresight.paper.rates import FILE, agent_key, at_chosen_rates, read_rates, 
 from foresight.paper.running import long_enough
 from foresight.paper.study import Cell, Result, identity, missing_seeds, results_of, run_id, runs_to_train, state_of
 from foresight.paper.tables import as_latex, as_markdown, compared, grid_of, verdict
-from foresight.paper.tuning import best_rate
+from foresight.paper.tuning import Tried, at_rate, best_rate, tried
 from foresight.runs.cards import SHIPPED
 from foresight.runs.folder import flatten
 
@@ -189,8 +189,23 @@ def test_runs_that_are_too_short_are_left_out_where_there_are_longer_ones():
 
 def test_of_rates_that_are_as_good_the_one_nearest_to_that_of_now_is_best():
     assert DRC33.config.learn.learning_rate == 6e-4
-    assert best_rate(DRC33, {1e-4: 0.0, 5e-4: 0.0, 2e-3: 0.0}) == 5e-4
-    assert best_rate(DRC33, {1e-4: 0.0, 5e-4: 0.0, 2e-3: 1.0}) == 2e-3
+    nothing, something = Tried(0.0, -1.0), Tried(1.0, -1.0)
+    assert best_rate(DRC33, {1e-4: nothing, 5e-4: nothing, 2e-3: nothing}) == 5e-4
+    assert best_rate(DRC33, {1e-4: nothing, 5e-4: nothing, 2e-3: something}) == 2e-3
+
+
+def test_the_score_tells_rates_apart_that_solve_nothing_yet():
+    assert best_rate(DRC33, {1e-4: Tried(0.0, -0.5), 5e-4: Tried(0.0, -1.1), 2e-3: Tried(0.1, -0.7)}) == 1e-4
+
+
+def test_rates_are_compared_by_runs_of_the_same_length():
+    found = {}
+    for rate, short_percent in ((2e-4, 5.0), (6e-4, 3.0)):
+        label = at_rate(DRC33, rate).label
+        found[label] = [result(2e6, entries=(entry(0, 2 * 10**6, short_percent),))]
+    found[label].append(result(2e7, entries=(entry(0, 2 * 10**7, 90.0),)))
+    found = tried(DRC33, (2e-4, 6e-4), found, 2e6)
+    assert best_rate(DRC33, found) == 2e-4
 
 
 def test_a_file_of_rates_is_read_as_it_was_written_or_rejected(tmp_path):

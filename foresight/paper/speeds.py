@@ -6,10 +6,17 @@ from foresight.paper.study import Results, Study, steps_missing
 from foresight.runs.config import NetSettings, RunConfig
 
 TRAINED = {  # frames/s of a training loop for each frame/s of DRC below, which were measured
-    "gpu": 0.5,  # a training loop plays as well: 140,000 of 297,000
+    "gpu": 0.5,  # a training loop plays as well: 140,000 of 297,000 then
     "cpu": 399 / 177,  # though it plays: both cores are used and its gradients are faster since
 }
-FASTER = {"drc": 1.35, "lstm": 1.31, "cnn": 2.49, "resnet": 3.07, "vin": 1.39, "atreec": 1.03}  # on a CPU, since then
+FASTER = {  # since then: training on Sokoban on a GPU (docs/results/h200-speed.md), gradients on a CPU
+    "drc": (204_914 / 148_698, 1.35),
+    "lstm": (220_604 / 80_672, 1.31),
+    "cnn": (334_049 / 268_397, 2.49),
+    "resnet": (90_786 / 78_668, 3.07),
+    "vin": (238_020 / 135_065, 1.39),
+    "atreec": (612_441 / 438_645, 1.03),
+}
 LAYERS = 9  # depth x ticks of the recurrent networks that were measured
 MEASURED = {  # frames/s forward and backward: one H200, minibatches of 64; two CPU cores, of 16 or the largest measured
     ("drc", "sokoban"): (297_395, 177),
@@ -43,7 +50,8 @@ def frames_per_second(config: RunConfig, device: str) -> float | None:
     speeds = MEASURED.get((net, config.domain))
     if speeds is None or device not in DEVICES or config.net.features is not None:
         return None
-    faster = FASTER.get(net, 1.0) / FASTER["drc"] if device == "cpu" else 1.0
+    gpu, cpu = FASTER.get(net, (1.0, 1.0))
+    faster = gpu if device == "gpu" else cpu / FASTER["drc"][1]
     return TRAINED[device] * faster * speeds[DEVICES[device]] * LAYERS / layers(config.net)
 
 

@@ -166,7 +166,7 @@ def stages_of(options: PaperOptions) -> list["Stage"]:
 
 def make_all(options: PaperOptions) -> list[dict[str, Any]]:
     """Make what is asked for, one after the other; the parcel is read before and written after all, come what may."""
-    from foresight.paper.making import How, make_stages, studied
+    from foresight.paper.making import How, make_stages, studied, tested
     from foresight.paper.parcel import hand_on, take_up
     from foresight.paper.running import Deadline
 
@@ -179,7 +179,7 @@ def make_all(options: PaperOptions) -> list[dict[str, Any]]:
     take_up(shop)
 
     def pack() -> list["Sent"]:
-        return hand_on(shop, [studied(stage, shop) for stage in stages], int(options.parcel_mib * MEBI))
+        return hand_on(shop, tested(stages, shop), int(options.parcel_mib * MEBI))
 
     try:
         with leaving_on_sigterm():

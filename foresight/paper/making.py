@@ -55,6 +55,11 @@ def studied(stage: Stage, shop: Workshop) -> Study:
     return replace(chosen, steps=stage.steps or chosen.steps, seeds=stage.seeds or chosen.seeds)
 
 
+def tested(stages: Sequence[Stage], shop: Workshop) -> list[Study]:
+    """The studies of those stages whose runs are tested, and do not only try learning rates."""
+    return [studied(stage, shop) for stage in stages if not stage.rates]
+
+
 def of_agents(chosen: Study, names: Sequence[str]) -> Study:
     """A study of these agents alone; of all where none are named."""
     return replace(chosen, runs=tuple(spec for spec in chosen.runs if not names or spec.label in names))
@@ -69,8 +74,8 @@ def make_stages(
         if rows and not rows[-1].get("done", True) and deadline.is_late():
             break
         try:
-            later = [studied(each, shop) for each in stages[number + 1 :] if not each.rates]
-            rows.append((tune if stage.rates else make)(stage, shop, deadline, how, later))
+            make_one = tune if stage.rates else make
+            rows.append(make_one(stage, shop, deadline, how, tested(stages[number + 1 :], shop)))
         except ForesightError as error:
             if not skip:
                 raise

@@ -115,6 +115,16 @@ def test_the_learning_rate_that_is_best_on_held_out_levels_is_told(stored, tmp_p
     assert [config.learn.learning_rate for config, *_ in stored[4:]] == [2e-4]  # the study is made with what was chosen
 
 
+def test_runs_that_try_a_rate_take_no_room_in_a_parcel_for_tests_that_they_do_not_take(stored, tmp_path, monkeypatch):
+    waiting = []
+    monkeypatch.setattr("foresight.paper.parcel.hand_on", lambda shop, studies, limit: waiting.append(studies) or [])
+    words = ["paper", "T1", "--quick", "--out", str(tmp_path), "--agents", "CNN", "--parcel", str(tmp_path / "parcel")]
+    assert status_of([*words, "--rates", "2e-4"]) == 0
+    assert waiting[-1] == []
+    assert status_of(words) == 0
+    assert [study.id for study in waiting[-1]] == ["T1"]
+
+
 def test_what_a_record_lacks_is_said_since_its_weights_are_not_here(tmp_path, monkeypatch):
     monkeypatch.setattr("foresight.paper.running.train_run", lambda *given: True)
     said = []

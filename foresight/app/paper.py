@@ -215,7 +215,7 @@ def report(rows: list[dict[str, Any]], options: PaperOptions) -> None:
             if line:
                 print(line)
         if not row["done"]:
-            print("the time was over before all was done: the same command resumes")
+            print("not all of it is done yet: the same command goes on with the rest")
 
 
 def show_list(options: PaperOptions) -> None:

@@ -105,7 +105,7 @@ def tune(stage: Stage, shop: Workshop, deadline: Deadline, how: How, later: Sequ
     """Train the agents of a study at several learning rates; the best ones are what studies are made with from now."""
     chosen = of_agents(studied(stage, shop), stage.agents)
     tuned = with_rates(chosen, stage.rates)
-    done = make_runs(tuned, shop, deadline) if how.trains else True
+    done = make_runs(tuned, shop, deadline, waits=True) if how.trains else True
     results = results_for(tuned, known_runs(shop), shop.toy)
     make_folder(shop.out)
     grid = rates_grid(chosen, stage.rates, results)

@@ -17,12 +17,14 @@ from foresight.paper.scales import Toy, played_levels
 from foresight.paper.study import Result, Results, RunSpec, Study, Trial, results_of, run_id, runs_to_train
 from foresight.paper.testing import run_test, tests_missing
 from foresight.runs.config import RunConfig
+from foresight.runs.lock import InUse, check_free, own
 from foresight.runs.loop import say_on_stderr
 from foresight.runs.metrics import Record
 from foresight.runs.tracking import TrackSettings
 
 METRICS = "metrics.jsonl"
 RUNS = "runs"  # the folder of run folders
+LOOK = 5.0  # seconds between two looks at what other processes are at
 POINTS, TOY_POINTS = 20, 2  # evaluations during training
 LATE, LATE_SHARE = 90.0, 1 / 6  # seconds before the end, or their share of the time, in which nothing new is begun
 
@@ -156,42 +158,73 @@ def as_trained(study: Study, toy: Toy | None) -> Study:
     return replace(study, runs=runs)
 
 
-def make_runs(study: Study, shop: Workshop, deadline: Deadline) -> bool:
-    """Train and test what a study still needs; False where the time was over before all was done."""
-    for spec in study.runs:
-        found = results_of(spec, known_runs(shop))
-        for config in runs_to_train(spec, found, study.steps, study.seeds):
-            if deadline.is_late():
+def make_runs(study: Study, shop: Workshop, deadline: Deadline, waits: bool = False) -> bool:
+    """Train and test what a study still needs; False where some of it was not done.
+
+    What another process is at is left to it, so that several can make the same tables and figures side by side. With
+    `waits`, this one waits for what they are at, until its time is over.
+    """
+    others: set[Path] = set()
+    while True:
+        told, others = others, set()
+        for spec in study.runs:
+            if not (
+                train_missing(study, spec, shop, deadline, others) and take_tests(study, spec, shop, deadline, others)
+            ):
                 return False
-            folder = shop.runs / run_id(config)
+        for folder in sorted(others - told):
+            shop.say(f"{folder} is left to the process that is at it")
+        if not others or not waits or deadline():
+            return not others
+        time.sleep(min(LOOK, deadline.seconds_left()))
+
+
+def train_missing(study: Study, spec: RunSpec, shop: Workshop, deadline: Deadline, others: set[Path]) -> bool:
+    """Train the runs of an agent that are missing; False where the time was over. Adds to `others` what is not ours."""
+    found = results_of(spec, known_runs(shop))
+    for config in runs_to_train(spec, found, study.steps, study.seeds):
+        if deadline.is_late():
+            return False
+        folder = shop.runs / run_id(config)
+        try:
+            check_free(folder)
             shop.say(f"{study.id}, {spec.label}: {folder}")
             tracking = tracking_of(replace(spec, config=config), shop.toy)
             with shop.watch(config) as show:
                 if not train_run(config, folder, tracking, deadline, show):
                     return False
-            shop.after_run()
-        if not take_tests(study, spec, shop, deadline):
-            return False
+        except InUse:
+            others.add(folder)
+            continue
+        shop.after_run()
     return True
 
 
-def take_tests(study: Study, spec: RunSpec, shop: Workshop, deadline: Deadline) -> bool:
-    """Test the runs of an agent that are long enough; False where the time was over before all was done."""
+def take_tests(study: Study, spec: RunSpec, shop: Workshop, deadline: Deadline, others: set[Path]) -> bool:
+    """Test the runs of an agent that are long enough; else as `train_missing`."""
     taken = False
     for result, missing in untested(study, spec, known_runs(shop)):
         folder = Path(result.source)
         if not folder.is_dir():
             shop.say(f"{study.id}, {spec.label}: {folder} is a record: {len(missing)} tests are left out")
             continue
-        for test in missing:
-            if deadline.is_late():
-                return False
-            if not run_test(folder, test, shop.toy, deadline.seconds_left()):
-                return False
-            taken = True
+        try:
+            with own(folder):
+                for test in tests_missing(spec, read_result(folder)):  # another process may have taken some by now
+                    if deadline.is_late() or not run_test(folder, test, shop.toy, deadline.seconds_left()):
+                        return False
+                    taken = True
+        except InUse:
+            others.add(folder)
     if taken:
         shop.after_run()
     return True
+
+
+def read_result(folder: Path) -> Result:
+    """What is known of the run in a folder."""
+    (labelled,) = read_labelled([str(folder)])
+    return result_of(labelled)
 
 
 def untested(study: Study, spec: RunSpec, known: Sequence[Result]) -> list[tuple[Result, list[Trial]]]:

@@ -16,6 +16,10 @@ from foresight.storage.files import cannot
 ATTEMPTS, PAUSE = 3, 0.02  # seconds: somebody may be looking, in `check_free`, when we come
 
 
+class InUse(ForesightError):
+    """Another process holds a run folder; the message says which."""
+
+
 class Lock(NamedTuple):
     """A lock that this process holds."""
 
@@ -89,7 +93,7 @@ def lock(path: Path, descriptor: int, kind: int) -> None:
         except BlockingIOError as error:
             if attempt + 1 == ATTEMPTS:
                 owner = format_owner(os.pread(descriptor, 4096, 0).decode(errors="replace").strip())
-                raise ForesightError(f"{path.parent} is in use by {owner}; wait for it or stop it") from error
+                raise InUse(f"{path.parent} is in use by {owner}; wait for it or stop it") from error
             time.sleep(PAUSE)
         except OSError as error:
             raise cannot("lock", path, error) from error

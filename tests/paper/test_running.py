@@ -2,8 +2,11 @@
 
 import json
 import re
+import time
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -21,7 +24,9 @@ from foresight.paper.running import (
 )
 from foresight.paper.scales import shrunk
 from foresight.paper.study import Cell, run_id, runs_to_train
+from foresight.runs.evaluations import read_evaluations
 from foresight.runs.folder import read_run
+from foresight.runs.lock import own
 from foresight.runs.metrics import read_metrics
 from foresight.runs.tracking import TrackSettings
 from tests.app.small_runs import status_of, use_linear_networks
@@ -123,6 +128,52 @@ def test_runs_that_try_a_rate_take_no_room_in_a_parcel_for_tests_that_they_do_no
     assert waiting[-1] == []
     assert status_of(words) == 0
     assert [study.id for study in waiting[-1]] == ["T1"]
+
+
+def test_what_another_process_is_at_is_left_to_it(stored, tmp_path):
+    toy, said = TINY(), []
+    chosen = as_trained(shrunk(study("T1"), toy), toy)
+    shop = Workshop(tmp_path, toy=toy, say=said.append)
+    first, *rest = chosen.runs
+    (config,) = runs_to_train(first, [], chosen.steps, chosen.seeds)
+    with own(shop.runs / run_id(config)):
+        assert not make_runs(chosen, shop, Deadline())
+        assert len(stored) == len(rest)
+        assert said[-1] == f"{shop.runs / run_id(config)} is left to the process that is at it"
+    assert make_runs(chosen, shop, Deadline())
+    assert len(stored) == len(rest) + 1
+
+
+def test_a_run_that_another_process_tests_is_not_tested_twice(stored, tmp_path):
+    toy = TINY()
+    chosen = as_trained(shrunk(study("T2"), toy), toy)
+    shop = Workshop(tmp_path, toy=toy, say=lambda text: None)
+    assert make_runs(replace(chosen, runs=tuple(replace(spec, tests=()) for spec in chosen.runs)), shop, Deadline())
+    trained = sorted(shop.runs.iterdir())
+    before = [read_evaluations(folder) for folder in trained]
+    with own(trained[0]):
+        assert not make_runs(chosen, shop, Deadline())
+    changed = [read_evaluations(folder) != rows for folder, rows in zip(trained, before, strict=True)]
+    assert changed == [False] + [True] * (len(trained) - 1)
+
+
+def test_rates_are_compared_when_those_are_done_that_another_process_is_at(stored, tmp_path, monkeypatch):
+    toy = TINY()
+    chosen = as_trained(shrunk(study("T1"), toy), toy)
+    shop = Workshop(tmp_path, toy=toy, say=lambda text: None)
+    (config,) = runs_to_train(chosen.runs[0], [], chosen.steps, chosen.seeds)
+    holding, looked = ExitStack(), []
+    holding.enter_context(own(shop.runs / run_id(config)))
+
+    def look(seconds):
+        looked.append(seconds)
+        if len(looked) == 3:
+            holding.close()
+
+    monkeypatch.setattr("foresight.paper.running.time", SimpleNamespace(sleep=look, monotonic=time.monotonic))
+    assert make_runs(chosen, shop, Deadline(5), waits=True)
+    assert len(looked) == 3
+    assert len(stored) == len(chosen.runs)
 
 
 def test_what_a_record_lacks_is_said_since_its_weights_are_not_here(tmp_path, monkeypatch):

@@ -40,7 +40,7 @@ def parse_options(
     check_words(arguments)
     check_known(options, arguments, prog)
     given = read(record, list(arguments), prog, default)
-    check_values(given)
+    check_values(given, {option.name: option.metavar for option in options if option.is_positional})
     return given
 
 

@@ -215,7 +215,7 @@ def report(rows: list[dict[str, Any]], options: PaperOptions) -> None:
             if line:
                 print(line)
         if not row["done"]:
-            print("the time was over before all was done: the same command resumes")
+            print(f"{row['id']}: the time was over with {row['left']}: the same command resumes")
 
 
 def show_list(options: PaperOptions) -> None:

@@ -26,6 +26,7 @@ from foresight.nets.net import Net
 from foresight.plugins import path_of
 from foresight.runs.agents import Agent, load_agents
 from foresight.runs.architectures import architecture
+from foresight.runs.build import of_their_kinds
 from foresight.runs.config import EnvSettings, RunConfig
 from foresight.runs.evaluate import evaluate as evaluate_agent
 from foresight.runs.loop import Outcome, say_on_stderr
@@ -58,7 +59,8 @@ def make_net(net: str | type[Net], env: Env, seed: int = 0, **settings: Any) -> 
     """
     if isinstance(env, str | type):
         raise ForesightError(f"{env!r} is no environment: expected one as `make_env` gives it")
-    settings = (architecture(net, env) if isinstance(net, str) else {}) | settings
+    plain = {name: value.item() if isinstance(value, np.generic) else value for name, value in settings.items()}
+    settings = (architecture(net, env) if isinstance(net, str) else {}) | of_their_kinds(net, plain)
     return make(net, env.picture_shape, env.actions, jax.random.key(seed), **settings)
 
 

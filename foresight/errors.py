@@ -24,8 +24,13 @@ def is_out_of_memory(error: Exception) -> bool:
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """A remark that suggests the known name most like `name`, in brackets; empty where none is like it."""
-    close = get_close_matches(str(name)[:100], list(known), n=1, cutoff=0.6)
-    return f" (did you mean '{close[0]}'?)" if close else ""
+    close = most_like(name, known)
+    return f" (did you mean '{close}'?)" if close else ""
+
+
+def most_like(name: str, known: Iterable[str]) -> str | None:
+    """The known name most like `name`, None where none is like it."""
+    return next(iter(get_close_matches(str(name)[:100], list(known), n=1, cutoff=0.6)), None)
 
 
 def unknown(what: str, name: str, known: Iterable[str]) -> ForesightError:

@@ -5,7 +5,9 @@ import importlib
 import inspect
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -18,6 +20,7 @@ from foresight.envs import make
 from foresight.errors import ForesightError
 from foresight.evaluation.replay import replay
 from foresight.evaluation.solve import PlaySettings, solve
+from foresight.nets.drc.memories import ConvLSTM
 from foresight.runs.agents import Agent
 from foresight.runs.config import EnvSettings, RunConfig
 from tests.drawings import level, level_set
@@ -72,6 +75,38 @@ def test_a_network_is_made_for_an_environment_and_not_for_its_name():
         foresight.make_net("drc", "gridworld")
     with pytest.raises(ForesightError, match="Tally'> is no environment"):
         foresight.make_net("drc", Tally)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"depth": "3"}, "depth is '3'; expected int"),
+        ({"depth": 2.0}, "depth is 2.0; expected int"),
+        ({"ticks": None}, "ticks is None; expected int"),
+        ({"top_down": 1}, "top_down is 1; expected bool"),
+        ({"memory": 3}, "memory is 3; expected str or type"),
+        ({"encoder": "big"}, "encoder is 'big'; expected a list of 3: channels, kernels, strides"),
+        ({"wheels": 4}, "'drc' has no setting 'wheels'"),
+    ],
+)
+def test_a_setting_of_a_network_that_is_of_another_kind_is_rejected_by_its_name(settings, message):
+    with pytest.raises(ForesightError, match=message):
+        foresight.make_net("drc", make("gridworld", size=6, sides=(1, 2)), **settings)
+
+
+def test_settings_of_a_network_may_be_numbers_of_numpy_and_objects_of_ones_own():
+    @dataclass(frozen=True)
+    class Style:
+        width: int
+
+    class Own(Linear):
+        def __init__(self, shape, actions, key, *, style: Style = Style(1), width: float = 1.0, more: Any = None):
+            super().__init__(shape, actions, key)
+
+    env = make("gridworld", size=6, sides=(1, 2))
+    foresight.make_net(Own, env, style=Style(3), width=np.float32(3), more=[])
+    net = foresight.make_net("drc", env, depth=np.int64(1), ticks=1, features=4, memory=ConvLSTM)
+    assert net.initial_memory()[0].shape[0] == 1
 
 
 def test_solving_asks_an_agent_and_not_its_name():

@@ -3,7 +3,7 @@
 import math
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -47,21 +47,34 @@ def check_words(arguments: Sequence[str]) -> None:
 
 def check_count(option: str, value: int | None, least: int = 1, most: float = MOST) -> None:
     """Reject a number that is too small, or too large to count with; None is one that was not given."""
+    check_bounds(flag_of(option), value, least, most)
+
+
+def check_bounds(what: str, value: float | None, least: float, most: float) -> None:
+    """Reject a number out of bounds, by what the user calls it; None is one that was not given."""
     if value is not None and value < least:
-        raise ForesightError(f"--{option.replace('_', '-')} must be at least {least}, not {shown(value)}")
+        raise ForesightError(f"{what} must be at least {least}, not {shown(value)}")
     if value is not None and value > most:
-        raise ForesightError(f"--{option.replace('_', '-')} must be at most {shown(most)}, not {shown(value)}")
+        raise ForesightError(f"{what} must be at most {shown(most)}, not {shown(value)}")
 
 
-def check_values(record: Any) -> None:
-    """Reject numbers out of bounds and paths that cannot be, in any field of a record and of the records in it."""
+def flag_of(option: str) -> str:
+    """How the command line spells the option of a field."""
+    return f"--{option.replace('_', '-')}"
+
+
+def check_values(record: Any, positional: Mapping[str, str] | None = None) -> None:
+    """Reject numbers out of bounds and paths that cannot be, in any field of a record and of the records in it.
+
+    `positional` has the fields that are arguments without a flag, and what help calls them.
+    """
     for field in fields(record):
         value = getattr(record, field.name)
         if is_dataclass(value):
-            check_values(value)
+            check_values(value, positional)
         for each in value if isinstance(value, tuple) else (value,):
             if isinstance(each, int | float) and not isinstance(each, bool):
-                check_number(field.name, each)
+                check_number(field.name, each, (positional or {}).get(field.name))
             if isinstance(each, Path):
                 check_path(each)
                 check_output(field.name, each)
@@ -97,15 +110,15 @@ def check_output(name: str, path: Path) -> None:
         check_writable(path / "file" if path.is_dir() else path)
 
 
-def check_number(name: str, number: float) -> None:
-    """Reject a number out of the bounds of its name."""
-    option = name.replace("_", "-")
+def check_number(name: str, number: float, argument: str | None = None) -> None:
+    """Reject a number out of the bounds of its name; `argument` is what it is called where it has no flag."""
+    what = argument or flag_of(name)
     if math.isnan(number):
-        raise ForesightError(f"--{option.replace('_', '-')} must be a number, not {number}")
+        raise ForesightError(f"{what} must be a number, not {number}")
     if name in BOUNDS:
-        check_count(option, number, *BOUNDS[name])
+        check_bounds(what, number, *BOUNDS[name])
     elif isinstance(number, int):
-        check_count(option, number, -MOST)
+        check_bounds(what, number, -MOST, MOST)
 
 
 def shown(number: float) -> str:

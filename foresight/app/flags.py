@@ -10,6 +10,8 @@ from foresight.runs.tracking import TrackSettings
 
 SETTING = re.compile(r"`([a-z][a-z0-9_]*)`")  # how messages of the library write a name
 RECORDS = (RunConfig, EnvSettings, NetSettings, LearnSettings, DeviceSettings, TrackSettings)
+OF_SEARCH = ("budget", "dead_squares", "memory", "method", "mixing", "no_cuts", "repeats", "restart_after", "sample",
+             "shortest", "value_weight")  # fmt: skip
 OF_COMMANDS = ("best", "cases", "compiler", "domains", "from_weights", "limit", "max_steps", "nets", "think")
 
 
@@ -26,4 +28,4 @@ def as_flag(setting: str) -> str:
 @cache
 def settings() -> frozenset[str]:
     """The names of all settings that an option of some command sets."""
-    return frozenset(OF_COMMANDS).union(*({each.name for each in fields(record)} for record in RECORDS))
+    return frozenset(OF_COMMANDS + OF_SEARCH).union(*({each.name for each in fields(record)} for record in RECORDS))

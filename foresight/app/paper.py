@@ -215,7 +215,7 @@ def report(rows: list[dict[str, Any]], options: PaperOptions) -> None:
             if line:
                 print(line)
         if not row["done"]:
-            print("not all of it is done yet: the same command goes on with the rest")
+            print(f"{row['id']}: {row['left']} so far: the same command goes on with the rest")
 
 
 def show_list(options: PaperOptions) -> None:

@@ -40,7 +40,7 @@ def parse_options(
     check_words(arguments)
     check_known(options, arguments, prog)
     given = read(record, list(arguments), prog, default)
-    check_values(given)
+    check_values(given, {option.name: option.metavar for option in options if option.is_positional})
     return given
 
 
@@ -51,8 +51,8 @@ def textual(docstring: str) -> str:
 
 
 def check_known(options: list[Option], arguments: Sequence[str], prog: str) -> None:
-    """Reject options that are not there and values that are not among the choices, and say which were meant."""
-    by_flag = {option.flag: option for option in options if not option.is_positional}
+    """Reject options that are not there, values that are none of the choices, and a second list of values."""
+    by_flag, given = {option.flag: option for option in options if not option.is_positional}, set()
     for word, following in zip(arguments, [*arguments[1:], ""], strict=False):
         if not word.startswith("--") or word == "--":
             continue
@@ -63,6 +63,9 @@ def check_known(options: list[Option], arguments: Sequence[str], prog: str) -> N
             raise ForesightError(f"{prog} has no option '{shortened(typed)}'{meant}; see {prog} --help")
         if by_flag[flag].count is None and not equals and (not following or following.startswith("--")):
             raise ForesightError(f"{flag} is empty: expected a value")
+        if flag in given and by_flag[flag].count is None:  # of others the last one counts
+            raise ForesightError(f"{flag} is given twice: expected it once, with all its values after it")
+        given.add(flag)
         check_choice(by_flag[flag], value if equals else following)
     first = next(iter(arguments), "--")
     if not first.startswith("-"):

@@ -18,7 +18,7 @@ class Summary:
     ci95: tuple[float, float]  # Wilson's interval of the percentage
     think: int
     steps_mean: float  # over all levels, those not solved included
-    steps_solved_mean: float  # over the levels solved; 0 where there are none
+    steps_solved_mean: float | None  # over the levels solved; None where there are none
     score_mean: float
     seconds: float
 
@@ -37,7 +37,7 @@ def summarise(record: Record, think: int, seconds: float) -> Summary:
         ci95=percent_interval(solved, levels),
         think=think,
         steps_mean=float(np.mean(record.steps)),
-        steps_solved_mean=float(np.mean(record.steps[record.solved])) if solved else 0.0,
+        steps_solved_mean=float(np.mean(record.steps[record.solved])) if solved else None,
         score_mean=float(np.mean(record.score)),
         seconds=round(seconds, 3),
     )

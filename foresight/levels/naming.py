@@ -2,11 +2,12 @@
 
 import importlib.resources
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 
-from foresight.errors import did_you_mean
+from foresight.errors import most_like
 from foresight.levels.acquire.published import BOXOBAN
 from foresight.levels.acquire.sources import Faults, one_set, read_source
 from foresight.levels.cells import LevelError
@@ -50,11 +51,20 @@ def find_set(name: str | Path) -> Path:
                 f" levels; or take a built-in set, such as {BUILTIN}train or {BUILTIN}test"
             )
         raise LevelError(
-            f"no level set '{name}'{did_you_mean(str(name), named)}: expected a packed file, a text file, folder or"
+            f"no level set '{name}'{suggestion(str(name), named)}: expected a packed file, a text file, folder or"
             " archive of levels,"
             f" or one of {', '.join(named) or 'the built-in sets'} (see `foresight levels list`)"
         )
     return named[str(name)]
+
+
+def suggestion(name: str, named: Iterable[str]) -> str:
+    """The set that may be meant, in brackets, and how to get it where it is published but not here; else nothing."""
+    meant = most_like(name, [*named, *BOXOBAN])
+    if meant is None:
+        return ""
+    how = "" if meant in named else " `foresight levels fetch` downloads it"
+    return f" (did you mean '{meant}'?{how})"
 
 
 def open_set(name: str | Path) -> LevelSet:

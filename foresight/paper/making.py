@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from foresight.errors import ForesightError, unknown
+from foresight.levels.text import count_of
 from foresight.paper import studies, study
 from foresight.paper.figures import draw_study
 from foresight.paper.order import Stage
 from foresight.paper.page import is_drawn, page_of
-from foresight.paper.rates import at_chosen_rates, read_rates, write_rates
+from foresight.paper.rates import agent_key, at_chosen_rates, read_rates, write_rates
 from foresight.paper.running import (
     Deadline,
     Workshop,
@@ -22,7 +23,7 @@ from foresight.paper.running import (
     with_tests_of,
 )
 from foresight.paper.scales import shrunk
-from foresight.paper.study import Study, longest
+from foresight.paper.study import Study, longest, state_of
 from foresight.paper.tables import Grid, as_latex, as_markdown, grid_of, verdict
 from foresight.paper.tuning import chosen_rates, rates_grid, with_rates
 from foresight.storage.files import make_folder, write_whole
@@ -98,22 +99,36 @@ def make(stage: Stage, shop: Workshop, deadline: Deadline, how: How, later: Sequ
         if chosen.drawing != "pictures":
             text, path = write_grid(grid_of(chosen, cells), shop.out / chosen.id, how)
             files.append(path)
-    return made(chosen.id, done, files, text, verdict(chosen, cells) if cells else "", [c._asdict() for c in cells])
+    said, numbers = verdict(chosen, cells) if cells else "", [cell._asdict() for cell in cells]
+    return made(chosen.id, "" if done else left_of(asked, shop), files, text, said, numbers)
 
 
 def tune(stage: Stage, shop: Workshop, deadline: Deadline, how: How, later: Sequence[Study] = ()) -> Made:
     """Train the agents of a study at several learning rates; the best ones are what studies are made with from now."""
     chosen = of_agents(studied(stage, shop), stage.agents)
     tuned = with_rates(chosen, stage.rates)
-    done = make_runs(tuned, shop, deadline, waits=True) if how.trains else True
+    try:
+        done = make_runs(tuned, shop, deadline, waits=True) if how.trains else True
+    except (KeyboardInterrupt, SystemExit):
+        shop.say(f"{chosen.id}: interrupted before all rates were tried, so none is chosen; the same command resumes")
+        raise
     results = results_for(tuned, known_runs(shop), shop.toy)
     make_folder(shop.out)
+    best = chosen_rates(chosen, stage.rates, results)
+    undecided = [spec.label for spec in chosen.runs if agent_key(spec.config) not in best]
     grid = rates_grid(chosen, stage.rates, results)
     text, path = write_grid(grid, shop.out / f"{chosen.id}-rates", how)
-    best = chosen_rates(chosen, stage.rates, results)
     files = [path, *([write_rates(shop.out, best)] if best else [])]
     numbers = [dict(zip(["agent", *grid[0][1:]], row, strict=True)) for row in grid[1:]]
-    return made(chosen.id, done, files, text, "", numbers)
+    said = f"not all rates were tried, so none is chosen yet for {', '.join(undecided)}" if undecided else ""
+    return made(chosen.id, "" if done else left_of(tuned, shop), files, text, said, numbers)
+
+
+def left_of(asked: Study, shop: Workshop) -> str:
+    """How far it is with what was asked for, in words."""
+    state = state_of(asked, results_for(asked, known_runs(shop), shop.toy), asked.steps, asked.seeds)
+    trained = f"{state.done} of {count_of(state.needed, 'run')} trained"
+    return trained if state.done < state.needed else f"{trained}, not all tested"
 
 
 def write_page(records: Path, folder: Path) -> Path:
@@ -140,7 +155,15 @@ def write_grid(grid: Grid, path: Path, how: How) -> tuple[str, Path]:
     return text, file
 
 
-def made(name: str, done: bool, files: Sequence[Path], text: str, said: str, numbers: list[dict[str, Any]]) -> Made:
-    """What came of a table or figure."""
+def made(name: str, left: str, files: Sequence[Path], text: str, said: str, numbers: list[dict[str, Any]]) -> Made:
+    """What came of a table or figure; `left` says how far it is, where not all was done."""
     shown = [str(path) for path in files]
-    return {"id": name, "done": done, "files": shown, "verdict": said, "numbers": numbers, "text": text}
+    return {
+        "id": name,
+        "done": not left,
+        "left": left,
+        "files": shown,
+        "verdict": said,
+        "numbers": numbers,
+        "text": text,
+    }

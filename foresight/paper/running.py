@@ -279,6 +279,8 @@ def train_run(
         config = stored_dtype(config, folder)
     train = run_host_training if config.is_on_host else run_training
     outcome = train(config, folder, on_call=stop_in_time, tracking=tracking)
+    if outcome.signal is not None:
+        say_on_stderr(outcome.message)
     if outcome.signal is not None and not asked:
         raise SystemExit(outcome.exit_code)  # somebody else stopped it
     return outcome.signal is None

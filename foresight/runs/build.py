@@ -1,5 +1,6 @@
 """From a configuration to the environment and the network it names."""
 
+from collections.abc import Mapping
 from typing import Any, get_type_hints
 
 import jax
@@ -81,12 +82,19 @@ def build_net(config: RunConfig, env: Env | HostEnv, key: Array) -> Net:
 
 def said_of_net(config: RunConfig) -> dict[str, Any]:
     """What a run says of its network, as the constructor wants it."""
-    settings, hints = config.net.keywords(), hints_of(net_class(config.net.net))
+    settings = config.net.keywords()
     if "dtype" not in settings_of(config.net.net):  # a network of somebody's own may have but one
         del settings["dtype"]
-    for name in settings.keys() & hints.keys():  # what is unknown is rejected by `make_net`
-        settings[name] = restored(hints[name], settings[name], f"`net_set` {name}")
-    return settings
+    return of_their_kinds(config.net.net, settings, "`net_set` ")
+
+
+def of_their_kinds(net: str | type[Net], settings: Mapping[str, Any], where: str = "") -> dict[str, Any]:
+    """Settings of a network, each of the kind that its constructor says; `where` goes before a name in messages."""
+    hints = hints_of(net_class(net))  # what is unknown is rejected by `make_net`
+    return {
+        name: restored(hints[name], value, f"{where}{name}") if name in hints else value
+        for name, value in settings.items()
+    }
 
 
 def hints_of(net: type[Net]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from foresight.envs.env import Env
 from foresight.errors import ForesightError
 from foresight.evaluation.solve import PlaySettings
 from foresight.learning.update import TrainState
+from foresight.levels.text import count_of
 from foresight.nets.net import Net
 from foresight.runs.agents import Agent
 from foresight.runs.build import build_env, net_shape
@@ -57,9 +58,16 @@ class HeldOut:
 
     @property
     def measure(self) -> str:
-        """What the scores are, by which the best checkpoint is known."""
+        """What the scores are, by which the best checkpoint is known: as manifests have it, those of old runs too."""
         what = "score" if self.config.is_scored else "solved percent"
         return f"{what} of {self.count} levels of {self.agent.levels or self.config.domain}"
+
+    def in_words(self, mean: float) -> str:
+        """What the agents came to, for people."""
+        played = self.agent.levels or self.config.domain
+        if self.config.is_scored:
+            return f"mean score {mean:,.1f} in {count_of(self.count, 'episode')} of {played}"
+        return f"{mean:.1f} % of {count_of(self.count, 'level')} of {played} solved"
 
     def __call__(self, state: TrainState, iteration: int) -> Score | None:
         """Evaluate all seeds, if the run is at a point where that is to be done; only in the process that writes."""
@@ -72,7 +80,7 @@ class HeldOut:
             append_evaluations(self.folder, results)
         key = "score_mean" if self.config.is_scored else "solved_percent"
         mean = float(np.mean([result[key] for result in results]))
-        self.say(f"{self.config.steps_at(iteration):,} steps: {mean:.2f}, {self.measure}")
+        self.say(f"{self.config.steps_at(iteration):,} steps: {self.in_words(mean)}")
         return Score(mean, self.measure)
 
     def result(self, nets: Net, index: int, iteration: int) -> dict[str, Any]:

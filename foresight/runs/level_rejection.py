@@ -16,6 +16,7 @@ from foresight.errors import ForesightError
 from foresight.levels import LevelSet
 from foresight.levels.generator.generate import generate
 from foresight.levels.operations import dedupe
+from foresight.levels.text import count_of
 from foresight.runs.agents import Agent, load_agent_for
 from foresight.runs.level_filter import FilterSettings, as_json, chunk_size, try_some
 from foresight.runs.level_journal import Entry, LevelJournal
@@ -64,14 +65,14 @@ def sample_levels(
     """
     size = recipe.chunk or chunk_size()
     agents = Agents(recipe.filters)
-    first = chunk_of(recipe, size, 0)  # before anything is written: there may be no generator, or no such agent
-    agents.load(first)
+    one = chunk_of(recipe, 1, 0)  # first of all: there may be no generator, or no agent that plays such levels
+    agents.load(one)
     about = {"chunk": size, "seed": recipe.seed, "boxes": recipe.boxes, "size": recipe.size}
     about |= {"filters": list(map(as_json, recipe.filters, agents.agents))}
     with LevelJournal(destination, about) as journal:
-        records = [unpacked(entry, first) for entry in journal.entries]
-        for chunk in chunks(recipe, size, len(records), first):
-            levels, tried = collected(first, records), len(records) * size
+        records = [unpacked(entry, one) for entry in journal.entries]
+        for chunk in chunks(recipe, size, len(records)):
+            levels, tried = collected(one, records), len(records) * size
             progress = Progress(min(count, len(levels)), tried)
             on_progress(progress)
             if len(levels) >= count:
@@ -81,7 +82,7 @@ def sample_levels(
             records.append(agents.unsolved(chunk, lambda doing, so=progress: on_progress(replace(so, doing=doing))))
             journal.add({"kept": records[-1].tobytes().hex()})
     words = "; ".join(settings.words for settings in recipe.filters)
-    chosen = replace(levels.at(np.arange(count)), name=destination.stem, source=f"{first.source}, {words}")
+    chosen = replace(levels.at(np.arange(count)), name=destination.stem, source=f"{one.source}, {words}")
     return chosen, tried
 
 
@@ -109,16 +110,17 @@ def chunk_of(recipe: Recipe, size: int, number: int) -> LevelSet:
     """The levels of one chunk; they depend on the recipe's seed and the number alone."""
     seed = recipe.seed * MOST_CHUNKS + number
     made = generate(size, recipe.boxes, recipe.size, seed, workers=recipe.workers).levels
-    return replace(made, source=f"generated: {recipe.size}x{recipe.size}, {recipe.boxes} boxes, seed {recipe.seed}")
+    source = f"generated: {recipe.size}x{recipe.size}, {count_of(recipe.boxes, 'box')}, seed {recipe.seed}"
+    return replace(made, name="what is generated", source=source)
 
 
-def chunks(recipe: Recipe, size: int, start: int, first: LevelSet) -> Iterator[LevelSet]:
+def chunks(recipe: Recipe, size: int, start: int) -> Iterator[LevelSet]:
     """Chunk after chunk from number `start` on, each generated while the one before it is used."""
     make, executor = partial(chunk_of, recipe, size), ThreadPoolExecutor(1)
     try:
-        coming = executor.submit(make, start) if start else None
+        coming = executor.submit(make, start)
         for number in range(start, MOST_CHUNKS):
-            chunk = first if coming is None else coming.result()
+            chunk = coming.result()
             coming = executor.submit(make, number + 1)
             yield chunk
     finally:

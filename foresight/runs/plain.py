@@ -29,7 +29,7 @@ def from_json(record: type, values: Any, where: str = "config") -> Any:
 def restored(hint: Any, value: Any, where: str) -> Any:
     """A value of a field, with tuples and records as they were."""
     if dataclasses.is_dataclass(hint):
-        return from_json(hint, value, where)
+        return value if isinstance(value, hint) else from_json(hint, value, where)
     if isinstance(hint, types.UnionType):
         return restored_union(hint, value, where)
     if typing.get_origin(hint) is tuple:
@@ -43,7 +43,7 @@ def restored(hint: Any, value: Any, where: str) -> Any:
             raise ForesightError(f"{where} is {value!r}; expected one of {', '.join(typing.get_args(hint))}")
         return value
     allowed = allowed_types(hint)
-    if not isinstance(value, allowed) or (isinstance(value, bool) and bool not in allowed):
+    if not is_one_of(value, allowed) or (isinstance(value, bool) and bool not in allowed):
         raise ForesightError(f"{where} is {value!r}; expected {' or '.join(t.__name__ for t in allowed)}")
     return value
 
@@ -90,6 +90,14 @@ def allowed_types(hint: Any) -> tuple[type, ...]:
     if isinstance(hint, types.UnionType):
         return sum((allowed_types(part) for part in typing.get_args(hint)), ())
     return (float, int) if hint is float else (typing.get_origin(hint) or hint,)
+
+
+def is_one_of(value: Any, kinds: tuple[Any, ...]) -> bool:
+    """Whether a value is of one of some kinds; true where one of them cannot be asked, as Any of a user's part."""
+    try:
+        return isinstance(value, kinds)
+    except TypeError:
+        return True
 
 
 def assignments(pairs: tuple[str, ...], setting: str) -> dict[str, Any]:

@@ -127,11 +127,31 @@ def check_same_search(line: bytes, search: dict[str, Any], path: Path) -> None:
         raise ForesightError(f"{shown(path)} does not begin as `foresight solve` begins such a file: give another name")
     for name in {**search, **there}:
         if there.get(name) != search.get(name):
-            values = f": {there.get(name)} there, {search.get(name)} here"
-            raise ForesightError(
-                f"{shown(path)} holds another search, of other {name}{'' if name in ('levels', 'agent') else values}: "
-                "give another name"
-            )
+            differs = difference(name, there.get(name), search.get(name))
+            raise ForesightError(f"{shown(path)} holds another search, {differs}: give another name")
+
+
+def difference(name: str, there: Any, here: Any) -> str:
+    """In words, how a search that is there differs from the one that is wanted here."""
+    if name == "levels":
+        return "of other levels"
+    if name == "agent":
+        return "without an agent" if there is None else "with an agent" if here is None else "with another agent"
+    (name, before), (_, now) = as_given(name, there), as_given(name, here)
+    if before is None:
+        return f"without `{name}`, which is {now or 'given'} here"
+    return f"with {f'`{name}` {before}'.strip()}, which is {'not given' if now is None else now} here"
+
+
+def as_given(name: str, value: Any) -> tuple[str, str | None]:
+    """A setting by the name and the word that it is given with, the empty one for a switch; None: not given."""
+    if name == "cuts":
+        name, value = "no_cuts", None if value else ""
+    elif name == "sample":
+        value = "" if value else None
+    elif isinstance(value, bool):
+        value = "on" if value else "off"
+    return name, None if value is None else str(value)
 
 
 def read_row(line: bytes, path: Path, number: int, levels: int) -> Row:

@@ -42,6 +42,12 @@ def arguments(levels: str, out: Path, *more: str) -> list[str]:
     return ["train", "sokoban", "--levels", levels, *size.split(), "--out", str(out), *more]
 
 
+def instead(words: list[str], option: list[str]) -> list[str]:
+    """A command line with an option and its value, in the place of what it has of that option if it has it."""
+    at = words.index(option[0]) if option[0] in words else len(words)
+    return [*words[:at], *words[at + 2 :], *option]
+
+
 def status_of(words: list[str]) -> int:
     """Run the command line; its exit status."""
     with pytest.raises(SystemExit) as exit:

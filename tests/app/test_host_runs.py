@@ -10,7 +10,7 @@ import pytest
 from foresight.envs.atari import GAMES
 from foresight.runs.metrics import read_metrics
 from foresight.runs.weights import load_weights
-from tests.app.small_runs import status_of, use_linear_networks
+from tests.app.small_runs import instead, status_of, use_linear_networks
 from tests.learning.host_corridor import HostCorridor
 
 SIZE = "--num-envs 4 --minibatch 2 --unroll 12 --iterations-per-call 1 --steps 96".split()
@@ -49,7 +49,7 @@ def test_a_run_of_atari_is_kept_and_gone_on_with(finished, capsys):
     for again in (words, ["train", "--out", str(out)]):
         assert status_of(again) == 0
         assert "resuming from" in capsys.readouterr().err
-    assert status_of([*words, "--env", "game=alien"]) == 2
+    assert status_of(instead(words, ["--env", "game=alien"])) == 2
     assert "holds a run with other settings: 'env.env'" in capsys.readouterr().err
 
 

@@ -17,7 +17,7 @@ from tests.app.small_runs import status_of, use_linear_networks
 from tests.runs.test_agents import write_weights
 
 CHUNK = 8
-SIZE = ["--boxes", "2", "--size", "8", "--workers", "1"]
+BOXES = ["--boxes", "2", "--workers", "1"]
 
 
 @pytest.fixture
@@ -50,7 +50,8 @@ class Player:
 
 
 def make(*words: str) -> int:
-    return status_of(["levels", "generate", "out.levels", *SIZE, *words])
+    size = [] if "--size" in words else ["--size", "8"]
+    return status_of(["levels", "generate", "out.levels", *BOXES, *size, *words])
 
 
 def expected(chunks: int, places: list[int]) -> np.ndarray:
@@ -70,6 +71,11 @@ def test_medium_levels_are_fresh_ones_that_a_forgetful_agent_never_solves(agents
         "unsolved by one in 10 attempts of 120 steps drawn by seed 3, memory reset at every step"
     )
     assert player.calls == 2 * [(CHUNK, list(range(CHUNK)), 10, "Forgetful")]
+
+
+def test_the_source_of_levels_with_one_box_says_so():
+    pytest.importorskip("numba")
+    assert chunk_of(Recipe((), boxes=1, size=8), 1, 0).source == "generated: 8x8, 1 box, seed 0"
 
 
 def test_hard_levels_are_medium_ones_that_another_agent_never_solves_either(agents, monkeypatch):
@@ -97,6 +103,24 @@ def test_an_interrupted_sampling_resumes_where_it_stopped(agents, monkeypatch, c
     assert len(player.calls) == 2  # the first chunk was done
     assert json.loads(capsys.readouterr().out)["tried"] == 24
     np.testing.assert_array_equal(read_set("out.levels").cells(), expected(3, [2]))
+
+
+@pytest.mark.parametrize("agent", ["one.safetensors", "none.safetensors"])
+def test_an_agent_that_cannot_try_the_levels_is_rejected_before_they_are_made(agents, monkeypatch, capsys, agent):
+    made = []
+    monkeypatch.setattr(
+        level_rejection,
+        "generate",
+        lambda count, *more, **others: made.append(count) or generator.generate(count, *more),
+    )
+    assert make("--count", "9", "--difficulty", "medium", "--medium-agent", agent, "--size", "12") == 2
+    expected = (
+        "plays boards of up to 8x8, and those of what is generated are 12x12"
+        if agent == "one.safetensors"
+        else "there is no 'none.safe"
+    )
+    assert expected in capsys.readouterr().err
+    assert made == [1]
 
 
 def test_levels_that_are_always_solved_are_given_up(agents, monkeypatch, capsys):

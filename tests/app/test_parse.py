@@ -65,6 +65,10 @@ def test_words_become_the_record():
     assert given == Example("me", Inner(-7, ("fast", "slow")), 2000, 0.25, stages=False)
 
 
+def test_of_an_option_with_one_value_that_is_given_twice_the_last_one_counts():
+    assert read("me", "--limit", "3", "--limit=4", "--width", "1", "--width", "2") == Example("me", Inner(2), 4)
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -82,6 +86,8 @@ def test_words_become_the_record():
         ("me --limit", "Missing value for argument '--limit'"),
         ("me --modes", "--modes is empty: expected a value"),
         ("me --modes --limit 3", "--modes is empty: expected a value"),
+        ("me --modes fast --modes slow", "--modes is given twice: expected it once, with all its values after it"),
+        ("me --modes=fast --modes=slow", "--modes is given twice: expected it once, with all its values after it"),
         ("me you", "Unrecognized options: you"),
     ],
 )

@@ -112,9 +112,9 @@ def test_a_row_that_was_cut_off_is_searched_again(levels, tmp_path, searched):
         (lambda text: "hello\n", "does not begin as"),
         (lambda text: "hello", "does not begin as"),
         (lambda text: text.split("\n", 1)[1], "does not begin as"),
-        (lambda text: text.replace('"pushes"', '"moves"', 1), "other shortest: moves there, pushes here"),
+        (lambda text: text.replace('"pushes"', '"moves"', 1), "with --shortest moves, which is pushes here: give"),
         (lambda text: text.replace('"levels": "', '"levels": "0', 1), "of other levels"),
-        (lambda text: text.replace('"agent": null', '"agent": "ab"', 1), "of other agent"),
+        (lambda text: text.replace('"agent": null', '"agent": "ab"', 1), "another search, with an agent: give"),
         (lambda text: text.replace('"level": 2', '"level": 6'), "is damaged in line 4"),
         (lambda text: text.replace('"outcome": "exhausted"', '"outcome": "lost"'), "is damaged in line 7"),
         (lambda text: text.replace('"expansions": ', '"expansions": "', 1), "is damaged in line 2"),
@@ -134,6 +134,36 @@ def test_a_file_of_another_search_or_a_damaged_one_is_rejected_and_stays(levels,
     assert message in output.err
     assert output.out == ""
     assert out.read_text() == content
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "message"),
+    [
+        ([], ["--budget", "50"], "another search, without --budget, which is 50 here: give another name"),
+        (["--budget", "50"], [], "another search, with --budget 50, which is not given here: give another name"),
+        (["--dead-squares", "off"], ["--dead-squares", "on"], "with --dead-squares off, which is on here"),
+    ],
+)
+def test_what_another_search_was_given_is_said_in_the_words_of_the_command(
+    levels, tmp_path, capsys, before, now, message
+):
+    first, again = (["solve", levels, "--out", str(tmp_path / "found.jsonl"), *words] for words in (before, now))
+    assert status_of(first) == 0
+    assert status_of(again) == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "there", "here", "words"),
+    [
+        ("cuts", False, True, "with `no_cuts`, which is not given here"),
+        ("cuts", True, False, "without `no_cuts`, which is given here"),
+        ("sample", True, False, "with `sample`, which is not given here"),
+        ("agent", "ab", "cd", "with another agent"),
+    ],
+)
+def test_how_searches_differ_is_said_in_words(name, there, here, words):
+    assert module.difference(name, there, here) == words
 
 
 def test_two_searches_do_not_write_into_one_file(levels, tmp_path, capsys, monkeypatch):

@@ -19,7 +19,7 @@ from foresight.runs.config import NetSettings
 from foresight.runs.metrics import read_metrics
 from foresight.runs.presets import PRESETS, quick
 from foresight.runs.weights import load_weights
-from tests.app.small_runs import arguments, modules_of, status_of, use_linear_networks, write_levels
+from tests.app.small_runs import arguments, instead, modules_of, status_of, use_linear_networks, write_levels
 from tests.compiling import QUICKLY
 from tests.runs.stored import write_config
 
@@ -115,7 +115,7 @@ def test_settings_that_cannot_be_are_refused_by_name(words, message):
 )
 def test_what_cannot_be_built_is_refused_before_anything_is_written(tmp_path, capsys, words, message):
     out = tmp_path / "run"
-    assert status_of([*arguments(write_levels(tmp_path), out), *words]) == 2
+    assert status_of(instead(arguments(write_levels(tmp_path), out), words)) == 2
     said = capsys.readouterr().err
     assert message in said
     assert len(said.splitlines()) == 1
@@ -220,7 +220,7 @@ def test_a_run_starts_from_the_weights_of_another(finished, tmp_path):
 def test_weights_that_do_not_fit_are_refused_before_anything_is_written(finished, tmp_path, capsys):
     folder, words = finished
     here = ["--out", str(tmp_path / "run"), "--from-weights", str(folder / "run")]
-    assert status_of([*words, *here, "--env", "view=pixels"]) == 2
+    assert status_of(instead([*words, *here], ["--env", "view=pixels"])) == 2
     assert "does not fit: array 'weights'" in capsys.readouterr().err
     assert status_of([*words, *here, "--seeds", "3"]) == 2
     assert "holds 2 agents: start 2 seeds from them" in capsys.readouterr().err

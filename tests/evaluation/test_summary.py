@@ -1,3 +1,5 @@
+import json
+
 import numpy as np
 import pytest
 
@@ -17,6 +19,10 @@ def test_counts_and_means_are_over_all_levels_and_over_those_solved():
     assert summary.steps_mean == pytest.approx((3 * 10 + 120) / 4)
     assert summary.steps_solved_mean == 10
     assert summary.score_mean == pytest.approx((27 - 1) / 4)
+
+
+def test_where_no_level_was_solved_there_is_no_mean_of_those_solved():
+    assert '"steps_solved_mean": null' in json.dumps(summarise(record(0, 4), 0, 0.0).as_json())
 
 
 def test_the_interval_is_wilsons():

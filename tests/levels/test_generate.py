@@ -41,6 +41,11 @@ def test_levels_have_the_boxes_and_the_size_that_were_asked_for():
     assert 60 < (boxes == 2).sum() < 140
 
 
+@pytest.mark.parametrize(("boxes", "words"), [(1, "1 box"), (2, "2 boxes"), ((1, 2), "1-2 boxes")])
+def test_the_source_says_how_many_boxes(boxes, words):
+    assert f"8x8, {words}, seed 0" in generate(1, boxes, 8, seed=0).levels.source
+
+
 def test_nobody_starts_on_a_target():
     board = generate(300, 4, 10, seed=2).levels.cells()
     assert not np.isin(board, [4, 6]).any()
@@ -129,6 +134,9 @@ def test_settings_that_keep_failing_end_with_a_sentence(monkeypatch):
     monkeypatch.setattr(generator, "MOST_ATTEMPTS", 200)
     with pytest.raises(ForesightError, match="no new level with 7 boxes on a 6x6 board in 200 attempts"):
         generate(1, 7, 6, seed=0)
+    monkeypatch.setattr(generator, "MOST_ATTEMPTS", 1)
+    with pytest.raises(ForesightError, match="with 1 box on a 6x6 board"):
+        generator.make(np.arange(20), np.arange(20), Settings((1, 1), 6, 6, 0, 1, 2))
 
 
 def test_without_numba_the_extra_is_named(monkeypatch):

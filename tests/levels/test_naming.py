@@ -89,6 +89,14 @@ def test_a_published_set_that_is_not_here_is_rejected_with_where_to_get_it(name)
         open_set(name)
 
 
+def test_a_name_like_one_of_a_published_set_is_answered_by_it_and_how_to_get_it(small, tmp_path):
+    with pytest.raises(LevelError, match=r"did you mean 'unfiltered-train'\? `foresight levels fetch` downloads it\)"):
+        open_set("unfiltered-tran")
+    write_set(small, tmp_path / "cache" / "levels" / "unfiltered-train.levels")
+    with pytest.raises(LevelError, match=r"did you mean 'unfiltered-train'\?\)"):
+        open_set("unfiltered-tran")
+
+
 def test_the_cache_folder_follows_the_users_settings(monkeypatch):
     monkeypatch.delenv("FORESIGHT_CACHE")
     monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")

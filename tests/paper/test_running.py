@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from foresight.analysis.figures import new_figure
-from foresight.paper import MODULES, study
+from foresight.paper import MODULES, running, study
 from foresight.paper.figures import draw_bars, draw_lines, length_note, smoothed, window_of
 from foresight.paper.running import (
     Deadline,
@@ -191,8 +191,42 @@ def test_a_table_is_written_in_latex_too(stored, tmp_path, capsys):
 
 def test_without_time_nothing_is_trained_and_it_is_said(stored, tmp_path, capsys):
     assert status_of(["paper", "T1", "--quick", "--out", str(tmp_path), "--minutes", "0"]) == 0
-    assert "the same command resumes" in capsys.readouterr().out
+    assert "T1: 0 of 3 runs trained so far: the same command goes on with the rest" in capsys.readouterr().out
     assert stored == []
+
+
+def test_what_is_trained_but_not_tested_is_said_where_the_time_is_over(stored, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("foresight.paper.running.run_test", lambda *given: False)
+    assert status_of(["paper", "F-boxes", "--quick", "--out", str(tmp_path), "--agents", "DRC(3,3)"]) == 0
+    assert "F-boxes: 1 of 1 run trained, not all tested so far: the same" in capsys.readouterr().out
+
+
+def train_once(stored, monkeypatch, then):
+    """The first run is trained; in the place of the next one, something else happens."""
+    train = running.train_run
+    monkeypatch.setattr(running, "train_run", lambda *given: then() if stored else train(*given))
+
+
+RATES = ["paper", "T1", "--quick", "--agents", "CNN", "--rates", "2e-4", "4e-4"]
+
+
+def test_no_rate_is_called_the_best_before_all_were_tried(stored, tmp_path, capsys, monkeypatch):
+    train_once(stored, monkeypatch, lambda: False)
+    assert status_of([*RATES, "--out", str(tmp_path)]) == 0
+    said = capsys.readouterr().out
+    assert "not all rates were tried, so none is chosen yet for CNN" in said
+    assert "T1: 1 of 2 runs trained so far: the same command goes on with the rest" in said
+    assert "0.0002 |" not in said.splitlines()[2]
+    assert not (tmp_path / "paper-rates.json").exists()
+
+
+def test_who_interrupts_a_trial_of_rates_hears_that_none_is_chosen(stored, tmp_path, capsys, monkeypatch):
+    def interrupt():
+        raise KeyboardInterrupt
+
+    train_once(stored, monkeypatch, interrupt)
+    assert status_of([*RATES, "--out", str(tmp_path)]) == 130
+    assert "T1: interrupted before all rates were tried, so none is chosen; the same" in capsys.readouterr().err
 
 
 def test_a_figure_says_that_our_run_is_shorter_than_the_papers():
@@ -283,13 +317,14 @@ def test_a_run_that_was_killed_before_its_first_step_is_none_yet(stored, tmp_pat
     assert len(stored) == 4
 
 
-def test_a_run_stops_in_time_and_the_next_call_finishes_it(real, monkeypatch, tmp_path):
+def test_a_run_stops_in_time_and_the_next_call_finishes_it(real, monkeypatch, tmp_path, capsys):
     chosen, *_ = real
     use_linear_networks(monkeypatch)
     (config,) = runs_to_train(chosen.runs[0], [], 24, 1)
     config = replace(config, iterations_per_call=1, steps=120)
     folder = tmp_path / run_id(config)
     assert not train_run(config, folder, TrackSettings(), lambda: True)
+    assert f"the same command resumes {folder} where it stopped" in capsys.readouterr().err
     assert 0 < len(read_metrics(folder)) < config.iterations
     assert train_run(config, folder, TrackSettings(), lambda: False)
     assert read_metrics(folder)[-1]["steps"] == config.whole_steps

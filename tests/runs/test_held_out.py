@@ -16,6 +16,7 @@ from foresight.runs import train
 from foresight.runs.agents import find_model, load_agents
 from foresight.runs.build import build_env
 from foresight.runs.checkpoints import STATE, best_iteration, iterations_in, manifests_in, read_checkpoint
+from foresight.runs.config import EnvSettings
 from foresight.runs.evaluate import evaluate
 from foresight.runs.evaluations import append_evaluations, is_evaluation_point, read_evaluations
 from foresight.runs.held_out import PLAY_SEED, HeldOut
@@ -101,6 +102,33 @@ def test_what_was_evaluated_before_a_crash_scores_the_checkpoint_and_is_not_play
     held_out = HeldOut(CONFIG, build_env(CONFIG), TRACKING, tmp_path, lambda text: None)
     entries = [e["solved_percent"] for e in read_evaluations(tracked) if e["iteration"] == 12]
     assert held_out(None, 12).value == pytest.approx(sum(entries) / 2)
+
+
+def test_what_an_evaluation_came_to_is_said_in_words(tracked, tmp_path):
+    shutil.copyfile(tracked / "evaluations.jsonl", tmp_path / "evaluations.jsonl")
+    said = []
+    HeldOut(CONFIG, build_env(CONFIG), TRACKING, tmp_path, said.append)(None, 12)
+    solved = [e["solved_percent"] for e in read_evaluations(tracked) if e["iteration"] == 12]
+    assert said == [f"480 steps: {sum(solved) / 2:.1f} % of 6 levels of builtin/mini-test solved"]
+
+
+@pytest.mark.parametrize(
+    ("domain", "settings", "result", "words"),
+    [
+        ("minipacman", (), {"episodes": 1, "score_mean": 1508.24}, "mean score 1,508.2 in 1 episode of minipacman"),
+        ("gridworld", (), {"levels": 1, "solved_percent": 100.0}, "100.0 % of 1 level of gridworld solved"),
+    ],
+)
+def test_what_an_evaluation_in_other_domains_came_to_is_said_in_words(tmp_path, domain, settings, result, words):
+    played = EnvSettings(levels="", max_episode_steps=(4, 9), env=settings)
+    config = dataclasses.replace(ONE_SEED, domain=domain, env=played)
+    said = []
+    tracking = TrackSettings(eval_every=320, eval_count=1)
+    held_out = HeldOut(config, build_env(config), tracking, tmp_path, said.append)
+    entry = {"iteration": 12, "set": None, "seed": 0, "trained_steps": 480, "think": 0, "greedy": True}
+    append_evaluations(tmp_path, [entry | {"max_steps": held_out.play.max_steps, "play_seed": PLAY_SEED} | result])
+    held_out(None, 12)
+    assert said == [f"480 steps: {words}"]
 
 
 def test_the_best_checkpoint_is_the_best_of_the_evaluations_and_those_asked_for_are_kept(tracked):

@@ -16,6 +16,7 @@ from foresight.errors import ForesightError, MissingExtra
 from foresight.levels.cells import BOX, FLOOR, PLAYER, TARGET
 from foresight.levels.operations import keys
 from foresight.levels.sets import LevelSet, pack
+from foresight.levels.text import count_of
 
 SMALLEST_SIDE, LARGEST_SIDE, MOST_BOXES = 6, 20, 8
 MOST_LEVELS, MOST_WORKERS = 10_000_000, 1_024
@@ -46,7 +47,8 @@ class Settings:
         inner = (self.height - 2) * (self.width - 2)
         if 2 * high + 1 > inner:
             raise ForesightError(
-                f"{high} boxes on a {size} board: boxes, targets and player need {2 * high + 1} cells, it has {inner}"
+                f"{count_of(high, 'box')} on a {size} board: boxes, targets and player need {2 * high + 1} cells,"
+                f" it has {inner}"
             )
         if not 0 <= self.seed < 2**63:
             raise ForesightError(f"seed {self.seed}: expected 0 to {2**63 - 1}")
@@ -107,7 +109,8 @@ def describe(settings: Settings, symmetries: bool) -> str:
     """The settings in words."""
     low, high = settings.boxes
     return (
-        f"{settings.height}x{settings.width}, {low if low == high else f'{low}-{high}'} boxes, seed {settings.seed},"
+        f"{settings.height}x{settings.width}, {f'{low}-' if low < high else ''}{count_of(high, 'box')}, seed"
+        f" {settings.seed},"
         f" depth {settings.depth}, states {settings.states}, no repeats{' up to symmetry' if symmetries else ''}"
     )
 
@@ -179,8 +182,9 @@ def make(levels: np.ndarray, attempts: np.ndarray, settings: Settings) -> Batch:
         left = left[[len(solution) == 0 for solution in moves]]
         attempts[left] += 1
         if (attempts[left] == last[left]).any():
+            boxes = count_of(settings.boxes[1], "box")
             raise ForesightError(
-                f"no new level with {settings.boxes[1]} boxes on a {settings.height}x{settings.width} board in"
+                f"no new level with {boxes} on a {settings.height}x{settings.width} board in"
                 f" {MOST_ATTEMPTS} attempts: expected a larger board or fewer boxes or levels"
             )
     return Batch(cells, solutions, attempts)

@@ -162,6 +162,10 @@ def test_generated_solutions_are_written_as_lurd(output, here):
     assert [is_solution(board, found) for board, found in zip(boards, moves, strict=True)] == [True, True]
 
 
+def test_a_number_that_is_no_level_is_named_as_the_argument_it_was(error):
+    assert "INDEX must be at least 0, not -1" in error("show", "small.txt", "-1")
+
+
 def test_subset_takes_the_first_levels_or_draws_by_seed(output):
     output("subset", "tree/hard", "first.levels", "--count", 5)
     output("subset", "tree/hard", "drawn.levels", "--count", 5, "--seed", 7)

@@ -5,7 +5,7 @@ import { isRecorded } from "./api.js";
 const AIMS = {
   boxworld: "Boxworld: a key opens the box of its own colour, and a wrong box ends the game. The gem is what it wants.",
   gridworld: "Gridworld: the orange dot is to reach the green square, and not to run into the dark obstacles.",
-  minipacman: "MiniPacman: a maze with food, pills and ghosts.",
+  minipacman: "MiniPacman: every bit of food is a point, a pill two. For 20 moves after a pill ghosts can be eaten, for five points each; otherwise one of them ends the game. When all food is eaten, the next and faster level begins.",
 };
 const NETWORKS = {
   drc: "A DRC is a network with a memory for every square of the board, which it goes over several times before every move.",

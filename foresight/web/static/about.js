@@ -26,10 +26,11 @@ export const describeValue = (agent) =>
 
 /** What a first visitor is told: the elements that are spoken of, and the captions. */
 export function captionsFor(agent) {
-  if (agent && !agent.has_plan) {
+  if (agent && !(agent.has_plan && agent.size)) {
     const inside = agent.has_maps ? " Look inside: that is all of its memory, at every moment." : "";
     return [
       ["board", `${agent.size ? "This is Sokoban: push every box onto a red target." : aimOf(agent)} ${NOBODY}`],
+      ...(agent.has_plan ? [["board", "The arrows are read off its memory: they are where it will walk next. Watch them change before it moves."]] : []),
       ["think", `Give it time to think before the first move, and see whether it does better.${inside}`],
     ];
   }

@@ -44,7 +44,7 @@ export class Watch {
       this.wish({ row: byId("wish-row").value - 1, column: byId("wish-column").value - 1, direction: byId("wish-way").value });
     };
     byId("solve").onclick = () => this.solve();
-    const isHere = () => this.page.state.mode === "watch" && this.page.agent?.has_plan && this.episode && !isRecorded;
+    const isHere = () => this.page.state.mode === "watch" && this.page.agent?.has_plan && this.page.agent.size && this.episode && !isRecorded;
     wireDragging(this.page.view, isHere, () => this.concept, (wish) => this.wish(wish), (cell) => this.click(cell));
   }
 
@@ -130,8 +130,9 @@ export class Watch {
     const how = wishes.length ? "With your wishes" : state.think ? `After ${counted(state.think, "thinking step")}` : "Without thinking";
     byId("caption").textContent = isBeside ? `${how}: ${this.outcome(episode)}` : "";
     byId("scrubber").max = this.looks * this.ticks;
-    byId("mind").hidden = !agent.has_plan;
+    byId("mind").hidden = !agent.has_plan || !agent.size;
     document.body.classList.toggle("no-plan", !agent.has_plan);
+    document.body.classList.toggle("no-boxes", !agent.size);
     byId("legend").hidden = !agent.has_plan;
     byId("no-legend").hidden = agent.has_plan;
     byId("solution").textContent = "";

@@ -43,7 +43,8 @@ SOLVED = {
     "network_calls": 0,
 }
 UNSOLVED = SOLVED | {"level": 1, "outcome": "time", "solution": None, "moves": None, "pushes": None}
-CARD = Card("a", "sokoban", "drc", 5, "An agent.", {"data": "x"}, (Score("s", 0, 9, 50.0, (40.0, 60.0), "c"),), ("l",))
+SCORES = (Score("s", 0, 9, 50.0, (40.0, 60.0), "c"), Score("m", 4, 9, None, (4.0, 6.0), "c", 5.0))
+CARD = Card("a", "sokoban", "drc", 5, "An agent.", {"data": "x"}, SCORES, ("l",))
 PIECES = (b"null", b"[]", b"{}", b"-1", b"1e400", b"NaN", b'"', b"9" * 30, b"0", b"[[", b"\xff", b"\n", b"true", b'"x"')
 
 

@@ -34,7 +34,7 @@ def entry(path: Path) -> dict[str, Any]:
         "network": card.network,
         "steps": card.steps,
         "scores": [
-            {name: score[name] for name in ("levels", "think", "solved_percent", "ci95")}
+            {name: score[name] for name in ("levels", "think", "solved_percent", "score_mean", "ci95") if name in score}
             for score in card.as_json()["scores"]
         ],
         "shipped": path.parent == SHIPPED,
@@ -66,7 +66,7 @@ class List:
         if self.json:
             print_json(rows)
             return
-        print(f"{'agent':<18} {'domain':<10} {'network':<10} {'steps':>13}  solved, greedy, without thinking")
+        print(f"{'agent':<18} {'domain':<10} {'network':<10} {'steps':>13}  solved or score, greedy, without thinking")
         for row in rows:
             print(f"{row['name']:<18} {row['domain']:<10} {row['network']:<10} {row['steps']:>13,}  {headline(row)}")
         print("\n`foresight agents show NAME` prints an agent's card; `foresight watch NAME` shows it play")
@@ -75,7 +75,12 @@ class List:
 def headline(row: dict[str, Any]) -> str:
     """The first scores of an agent on whole sets, in a few words."""
     plain = [score for score in row["scores"] if score["think"] == 0 and "[:" not in score["levels"]][:IN_A_ROW]
-    return ", ".join(f"{score['levels']} {score['solved_percent']:.1f} %" for score in plain) or "no scores"
+    return ", ".join(f"{score['levels']} {brief(score)}" for score in plain) or "no scores"
+
+
+def brief(score: dict[str, Any]) -> str:
+    """How many levels were solved, or the mean score."""
+    return f"{score['solved_percent']:.1f} %" if "solved_percent" in score else f"{score['score_mean']:.1f}"
 
 
 @dataclass(frozen=True)

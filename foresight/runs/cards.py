@@ -13,6 +13,7 @@ from foresight.storage.files import read_at_most
 SUFFIX = ".safetensors"
 CARD = ".json"  # a card has the name of the agent's file with this suffix
 LARGEST_CARD = 1 << 20  # bytes
+RULE = "|---|---|---|---|---|"
 SHIPPED = Path(str(files("foresight"))) / "agents"  # trained agents that come with the package
 
 
@@ -23,9 +24,15 @@ class Score:
     levels: str  # the set, or the domain where it draws its own levels
     think: int
     count: int
-    solved_percent: float
+    solved_percent: float | None  # None where nothing can be solved and the score counts
     ci95: tuple[float, float]
     command: str = ""  # what measures it again
+    score_mean: float | None = None  # of an episode, where `solved_percent` is None
+
+    @property
+    def value(self) -> float:
+        """Levels solved in percent, or the mean score."""
+        return self.score_mean if self.solved_percent is None else self.solved_percent
 
 
 @dataclass(frozen=True)
@@ -42,8 +49,10 @@ class Card:
     limits: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
-        """Plain values."""
-        return json.loads(json.dumps(asdict(self)))
+        """Plain values; a score says what it has alone."""
+        values = asdict(self)
+        values["scores"] = [{name: x for name, x in score.items() if x is not None} for score in values["scores"]]
+        return json.loads(json.dumps(values))
 
 
 def agent_files() -> dict[str, Path]:
@@ -81,9 +90,7 @@ def json_of(content: bytes, path: Path) -> Any:
 def card_of(values: Any, where: str) -> Card:
     """A card from plain values."""
     try:
-        scores = tuple(
-            Score(**score | {"ci95": (float(score["ci95"][0]), float(score["ci95"][1]))}) for score in values["scores"]
-        )
+        scores = tuple(map(score_of, values["scores"]))
         card = Card(**values | {"scores": scores, "limits": tuple(values.get("limits", ()))})
         for record in (card, *scores):
             check_kinds(record)
@@ -92,9 +99,17 @@ def card_of(values: Any, where: str) -> Card:
         raise ForesightError(f"{where} is not a model card: {error}") from error
 
 
+def score_of(values: Any) -> Score:
+    """A score from plain values, which are of levels solved or of a mean score."""
+    score = Score(**{"solved_percent": None} | values | {"ci95": (float(values["ci95"][0]), float(values["ci95"][1]))})
+    if (score.solved_percent is None) == (score.score_mean is None):
+        raise ValueError("a score has either 'solved_percent' or 'score_mean'")
+    return score
+
+
 def check_kinds(record: Card | Score) -> None:
     """Raise TypeError for a field that is not what it should be: a text, a number, texts by name, or several texts."""
-    kinds = {str: str, int: int, float: int | float}
+    kinds = {str: str, int: int, float: int | float, float | None: int | float | None}
     for each in fields(record):
         value = getattr(record, each.name)
         if each.type in kinds and (not isinstance(value, kinds[each.type]) or isinstance(value, bool)):
@@ -122,15 +137,29 @@ def format_card(card: Card) -> str:
     about = {"Domain": card.domain, "Network": card.network, "Environment steps": f"{card.steps:,}"} | card.training
     lines += [f"- {heading}: {text}" for heading, text in about.items()]
     if card.scores:
-        lines += ["", "## Scores", "", "Greedy play, each level once. The interval is Wilson's, 95 %.", ""]
-        lines += ["| levels | how many | thinking steps | solved % | interval |", "|---|---|---|---|---|"]
-        lines += [
-            f"| {score.levels} | {score.count:,} | {score.think} | {score.solved_percent:.2f} |"
-            f" {score.ci95[0]:.2f} to {score.ci95[1]:.2f} |"
-            for score in card.scores
-        ]
+        lines += ["", "## Scores", "", *score_lines(card.scores)]
         commands = dict.fromkeys(score.command for score in card.scores if score.command)
         lines += ["", "To measure the weights that are stored:", "", *(f"    {command}" for command in commands)]
     if card.limits:
         lines += ["", "## Limits", "", *(f"- {limit}" for limit in card.limits)]
     return "\n".join(lines)
+
+
+def score_lines(scores: tuple[Score, ...]) -> list[str]:
+    """Scores as a table in Markdown, of levels solved and of mean scores each their own."""
+    solved = [score for score in scores if score.solved_percent is not None]
+    scored = [score for score in scores if score.solved_percent is None]
+    lines = []
+    if solved:
+        lines += ["Greedy play, each level once. The interval is Wilson's, 95 %.", ""]
+        lines += ["| levels | how many | thinking steps | solved % | interval |", RULE, *map(score_row, solved)]
+    if scored:
+        lines += [""] * bool(solved) + ["Greedy play of whole episodes. The interval is Student's, 95 %.", ""]
+        lines += ["| levels | episodes | thinking steps | mean score | interval |", RULE, *map(score_row, scored)]
+    return lines
+
+
+def score_row(score: Score) -> str:
+    """One row of the table."""
+    low, high = score.ci95
+    return f"| {score.levels} | {score.count:,} | {score.think} | {score.value:.2f} | {low:.2f} to {high:.2f} |"

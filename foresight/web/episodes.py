@@ -90,7 +90,7 @@ def play_beginning(request: Request) -> Episode:
 
 def stretches_of(request: Request, keep: Keep) -> Iterator[list[Part]]:
     """What is to be played, stretch by stretch."""
-    rules = Rules(request.mind.agent.default_max_steps, keep)
+    rules = Rules(request.mind.most_moves or request.mind.agent.default_max_steps, keep)
     edits, levels = edits_of(request), [request.number]
     return play_in_stretches(request.player, levels, edits=edits, think=request.think, rules=rules, batch=1)
 

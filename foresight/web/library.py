@@ -25,6 +25,7 @@ from foresight.web.problems import Problem
 
 CURATED = json.loads((FOLDER / "curated.json").read_text())  # levels where thinking helps, by agent; the best first
 OPENING, LOADING = threading.Lock(), threading.Lock()  # many may ask at once, as on a first visit
+MOST_MOVES = 240  # of a game without a last level: what the page plays of it
 LEVELS_TO_TRY = ("builtin/test", "builtin/mini-test", "builtin/tiny-test", None)  # None: those trained on
 
 
@@ -70,6 +71,11 @@ class Mind:
     def size(self) -> tuple[int, int] | None:
         """Height and width of the boards it plays, in Sokoban."""
         return (self.agent.env.height, self.agent.env.width) if self.takes_boards else None
+
+    @property
+    def most_moves(self) -> int | None:
+        """How much is played of a game that has no solution to end with; None where there is one."""
+        return min(MOST_MOVES, self.agent.default_max_steps) if self.agent.env.is_scored else None
 
     @property
     def ticks(self) -> int:
@@ -121,6 +127,7 @@ class Library:
             "actions": list(env.action_names),
             "size": mind.size,
             "levels": None if mind.takes_boards else env.level_count,
+            "most_moves": mind.most_moves,
             "has_plan": mind.plan is not None,
             "has_maps": mind.has_maps,
             "symbols": [style.symbol for style in env.palette.styles],

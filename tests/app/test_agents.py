@@ -49,7 +49,8 @@ def test_every_shipped_agent_has_a_card_that_agrees_with_its_file(name):
     assert (card.name, card.domain, card.network) == (name, config.domain, config.net.label)
     assert card.steps == weights.steps
     assert card.scores
-    assert all(score.ci95[0] <= score.solved_percent <= score.ci95[1] for score in card.scores)
+    assert all(score.ci95[0] <= score.value <= score.ci95[1] for score in card.scores)
+    assert all((score.solved_percent is None) == config.is_scored for score in card.scores)
     assert all(name in score.command for score in card.scores)
     assert card.limits
 
@@ -60,10 +61,12 @@ def test_agents_are_listed_with_their_scores(capsys):
     assert [row["name"] for row in rows] == shipped_names()
     for row in rows:
         assert {"name", "domain", "steps", "scores"} <= set(row)
-        assert all(set(score) == {"levels", "think", "solved_percent", "ci95"} for score in row["scores"])
+        what = "score_mean" if row["domain"] == "minipacman" else "solved_percent"
+        assert all(set(score) == {"levels", "think", what, "ci95"} for score in row["scores"])
     assert status_of(["agents"]) == 0
     table = capsys.readouterr().out
     assert "unfiltered-valid 97.4 %" in table
+    assert "minipacman 661.4\n" in table
     assert "[:" not in table, "of parts of sets the cards tell"
     assert max(map(len, table.splitlines())) < 160
 
@@ -75,6 +78,15 @@ def test_a_card_is_shown(capsys):
     assert "| hard | 3,332 | 8 | 28.51 | 27.00 to 30.07 |" in text
     assert "## Limits" in text
     assert document(capsys, "show", "drc33-100m")["steps"] == 100_352_000
+
+
+def test_a_card_of_a_game_without_solutions_has_mean_scores(capsys):
+    assert status_of(["agents", "show", "drc33-minipacman"]) == 0
+    text = capsys.readouterr().out
+    assert "| levels | episodes | thinking steps | mean score | interval |" in text
+    assert "| minipacman | 512 | 0 | 661.36 | 646.24 to 676.49 |" in text
+    assert "solved %" not in text
+    assert "solved_percent" not in document(capsys, "show", "drc33-minipacman")["scores"][0]
 
 
 def test_an_agent_goes_out_and_comes_back_under_another_name(tmp_path, capsys, cache):
@@ -132,6 +144,8 @@ def with_score(config, **changes):
         (lambda config: config | {"card": config["card"] | {"limits": [3]}}, "its 'limits' holds something else than"),
         (lambda config: config | {"card": config["card"] | {"summary": "\x1b[2J"}}, "its 'summary' holds something"),
         (lambda config: config | {"card": with_score(config, count=[])}, "its 'count' is not a number"),
+        (lambda config: config | {"card": with_score(config, score_mean=5.0)}, "either 'solved_percent'"),
+        (lambda config: config | {"card": with_score(config, solved_percent="x")}, "'solved_percent' is not a number"),
     ],
 )
 def test_a_folder_that_does_not_fit_together_is_rejected(spoil, message, tmp_path, capsys, cache):

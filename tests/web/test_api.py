@@ -21,13 +21,14 @@ from foresight.insight.tracing import trace
 from foresight.levels.solution import is_solution, parse_lurd
 from foresight.levels.text import parse
 from foresight.search.solve import solve_cells
-from foresight.web import jobs
+from foresight.web import jobs, library
 from foresight.web.boards import format_runs, read_board
+from foresight.web.episodes import Request, play
 from foresight.web.export import finish
 from foresight.web.maps import play_maps, read_most
 from foresight.web.parsing import read_request
 from tests.web.serving import served
-from tests.web.tiny import tiny_pages
+from tests.web.tiny import tiny_minipacman, tiny_pages
 
 pytestmark = pytest.mark.extra
 
@@ -52,6 +53,15 @@ def test_the_start_names_agents_and_sets(site):
     assert {"name": "builtin/hard", "levels": 281, "height": 10, "width": 10, "boxes": 4} in start["sets"]
     assert {about["set"] for about in start["curated"]} == {"builtin/hard"}
     assert {about["agent"] for about in start["curated"]} <= {agent["name"] for agent in start["agents"]}
+
+
+def test_of_a_game_that_is_never_solved_the_first_moves_are_played(site, monkeypatch):
+    mind = tiny_minipacman()
+    assert mind.most_moves == library.MOST_MOVES
+    monkeypatch.setattr(library, "MOST_MOVES", 3)
+    episode = finish(play(Request(mind, level=5, think=1)))
+    assert (episode["moves"], len(episode["actions"])) == (3, 4)
+    assert site.get("/api/agents/tiny").json["most_moves"] is None
 
 
 def test_an_agent_says_what_it_plays_and_how_long_it_thinks(site):

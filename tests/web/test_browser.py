@@ -7,6 +7,7 @@ import pytest
 pytest.importorskip("uvicorn", reason="needs the extra web")
 pytest.importorskip("playwright.sync_api", reason="needs playwright, of the extra dev")
 
+from foresight.web import library
 from foresight.web.export import page_of, record
 from foresight.web.library import Library
 from tests.web.browsing import LEVEL, needs_chromium, picture, settled, text, wait_for
@@ -252,6 +253,19 @@ def test_another_domain_is_shown_with_its_own_tiles(visit):
     page.locator("#help").click()
     assert text(page, "#tour-text").startswith("Gridworld")
     assert text(page, "#tour-count") == "1 of 2"
+
+
+def test_a_game_that_is_never_solved_has_a_score_and_a_plan_that_cannot_be_changed(visit, monkeypatch):
+    monkeypatch.setattr(library, "MOST_MOVES", 12)
+    page = visit("#agent=drc33-minipacman&level=3")
+    wait_for(page, "#status", "points in 12 moves, and would play on.")
+    assert page.locator("#legend").is_visible()
+    assert "a box" not in text(page, "#legend")
+    assert page.locator("#mind").is_hidden()
+    page.locator("#python").click()
+    assert "agent.play(3, max_steps=12)" in text(page, "#exported")
+    page.locator("#help").click()
+    assert text(page, "#tour-count") == "1 of 3"
 
 
 def test_an_exported_page_opens_without_a_server(visit, tmp_path):

@@ -50,7 +50,7 @@ def test_pinned_maps_are_shown_at_other_training_steps(visit):
     page.locator("#beside").check()
     page.locator("#pins figure").nth(1).wait_for()
     settled(page, "inside")
-    assert page.locator("#pins figcaption").all_inner_texts()[:2] == ["100M steps", "528M steps"]
+    assert page.locator("#pins figcaption").all_inner_texts()[:2] == ["100M steps", "131M steps"]
     one, other = (page.locator("#pins canvas").nth(place).screenshot() for place in (0, 1))
     assert one != other
 

@@ -7,11 +7,12 @@ from pathlib import Path
 import jax
 import numpy as np
 
+from foresight.envs import make as make_env
 from foresight.envs.sokoban.rules import Sokoban
 from foresight.insight.probes import Probe
 from foresight.nets import make
 from foresight.runs.agents import Agent
-from foresight.runs.config import RunConfig
+from foresight.runs.config import EnvSettings, RunConfig
 from foresight.web.library import Library, Mind
 from foresight.web.offers import Offer, offers_of
 from foresight.web.pages import Pages
@@ -32,6 +33,13 @@ def tiny_mind() -> Mind:
         for kernel in (1, 3)
     ]
     return Mind("tiny", Agent(net, env, RunConfig(), 0, 0, 0, Path("tiny")), tuple(probes))
+
+
+def tiny_minipacman() -> Mind:
+    env = make_env("minipacman")
+    net = make("drc", env.picture_shape, env.actions, jax.random.key(0), **SIZES)
+    config = RunConfig(domain="minipacman", env=EnvSettings(max_episode_steps=env.max_episode_steps))
+    return Mind("pacman", Agent(net, env, config, 0, 0, 0, Path("pacman")))
 
 
 @dataclass(frozen=True)

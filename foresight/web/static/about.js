@@ -5,7 +5,7 @@ import { isRecorded } from "./api.js";
 const AIMS = {
   boxworld: "Boxworld: a key opens the box of its own colour, and a wrong box ends the game. The gem is what it wants.",
   gridworld: "Gridworld: the orange dot is to reach the green square, and not to run into the dark obstacles.",
-  minipacman: "MiniPacman: a maze with food, pills and ghosts.",
+  minipacman: "MiniPacman: every bit of food is a point, a pill two. For 20 moves after a pill ghosts can be eaten, for five points each; otherwise one of them ends the game. When all food is eaten, the next and faster level begins.",
 };
 const NETWORKS = {
   drc: "A DRC is a network with a memory for every square of the board, which it goes over several times before every move.",
@@ -26,10 +26,11 @@ export const describeValue = (agent) =>
 
 /** What a first visitor is told: the elements that are spoken of, and the captions. */
 export function captionsFor(agent) {
-  if (agent && !agent.has_plan) {
+  if (agent && !(agent.has_plan && agent.size)) {
     const inside = agent.has_maps ? " Look inside: that is all of its memory, at every moment." : "";
     return [
       ["board", `${agent.size ? "This is Sokoban: push every box onto a red target." : aimOf(agent)} ${NOBODY}`],
+      ...(agent.has_plan ? [["board", "The arrows are read off its memory: they are where it will walk next. Watch them change before it moves."]] : []),
       ["think", `Give it time to think before the first move, and see whether it does better.${inside}`],
     ];
   }

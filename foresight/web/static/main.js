@@ -135,7 +135,7 @@ class Page {
       if (turn !== this.turn) return;
       Object.assign(this, { agent, tiles });
       state.agent = agent.name;
-      if (!agent.has_plan && this.isHeld) startTour(agent, (number) => this.tell(number));
+      if (!(agent.has_plan && agent.size) && this.isHeld) startTour(agent, (number) => this.tell(number));
     }
     if (!this.modes[state.mode]) state.mode = "watch";
     if (!this.agent.size) Object.assign(state, { mode: this.isWatching ? state.mode : "watch", board: "" });

@@ -9,8 +9,9 @@ export function pythonOf(state, agent) {
   const levels = isSokoban && !board ? `, levels="${set}"` : "";
   const load = `agent = foresight.load_agent(${JSON.stringify(agent.model)}${levels})\n`;
   const rows = isOwn ? `"""\n${expandRuns(board).join("\n")}\n"""` : "";
+  const most = agent.most_moves ? `, max_steps=${agent.most_moves}` : "";
   if (state.wishes) return withWishes(state, load, isOwn ? rows : "");
-  return `import foresight\n\n${load}episode = agent.play(${isOwn ? rows : level}${think ? `, think=${think}` : ""})\nprint(episode.outcome)\nepisode.save_gif("episode.gif")\n`;
+  return `import foresight\n\n${load}episode = agent.play(${isOwn ? rows : level}${think ? `, think=${think}` : ""}${most})\nprint(episode.outcome)\nepisode.save_gif("episode.gif")\n`;
 }
 
 /** With arrows that were written: edits of the agent's state by the vectors of its probes. */

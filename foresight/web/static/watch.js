@@ -44,7 +44,7 @@ export class Watch {
       this.wish({ row: byId("wish-row").value - 1, column: byId("wish-column").value - 1, direction: byId("wish-way").value });
     };
     byId("solve").onclick = () => this.solve();
-    const isHere = () => this.page.state.mode === "watch" && this.page.agent?.has_plan && this.episode && !isRecorded;
+    const isHere = () => this.page.state.mode === "watch" && this.page.agent?.has_plan && this.page.agent.size && this.episode && !isRecorded;
     wireDragging(this.page.view, isHere, () => this.concept, (wish) => this.wish(wish), (cell) => this.click(cell));
   }
 
@@ -126,12 +126,13 @@ export class Watch {
     const isBeside = Boolean(state.compare && other);
     byId("figure-other").hidden = !isBeside;
     byId("boards").classList.toggle("two", isBeside);
-    byId("caption-other").textContent = isBeside ? `${wishes.length ? "Left alone" : "Without thinking"}: ${outcomeOf(other)}` : "";
+    byId("caption-other").textContent = isBeside ? `${wishes.length ? "Left alone" : "Without thinking"}: ${this.outcome(other)}` : "";
     const how = wishes.length ? "With your wishes" : state.think ? `After ${counted(state.think, "thinking step")}` : "Without thinking";
-    byId("caption").textContent = isBeside ? `${how}: ${outcomeOf(episode)}` : "";
+    byId("caption").textContent = isBeside ? `${how}: ${this.outcome(episode)}` : "";
     byId("scrubber").max = this.looks * this.ticks;
-    byId("mind").hidden = !agent.has_plan;
+    byId("mind").hidden = !agent.has_plan || !agent.size;
     document.body.classList.toggle("no-plan", !agent.has_plan);
+    document.body.classList.toggle("no-boxes", !agent.size);
     byId("legend").hidden = !agent.has_plan;
     byId("no-legend").hidden = agent.has_plan;
     byId("solution").textContent = "";
@@ -141,13 +142,20 @@ export class Watch {
     this.page.say(this.summary(wishes));
   }
 
+  /** How it ended; in a game without a solution, what it scored. */
+  outcome({ solved, score, moves }) {
+    const most = this.page.agent.most_moves, won = solved ? "solved it" : "did not solve it", inMoves = `in ${counted(moves, "move")}`;
+    if (!most) return `${won} ${inMoves}`;
+    return `scored ${counted(score, "point")} ${inMoves}${moves < most ? "" : ", and would play on"}`;
+  }
+
   summary(wishes) {
     const { episode, other } = this;
     const followed = episode.obeyed.filter(Boolean).length;
     const judged = wishes.length > 1 ? `followed ${followed} of your ${wishes.length} wishes` : followed ? "followed your wish" : "did not follow your wish";
-    if (wishes.length) return `It ${judged}, and ${outcomeOf(episode)}; left alone it ${outcomeOf(other)}.`;
-    if (other && episode.solved && !other.solved) return `Thinking helps: it ${outcomeOf(episode)}; without thinking it ${outcomeOf(other)}.`;
-    return `${episode.think ? `After ${counted(episode.think, "thinking step")}` : "Without thinking"} it ${outcomeOf(episode)}.`;
+    if (wishes.length) return `It ${judged}, and ${this.outcome(episode)}; left alone it ${this.outcome(other)}.`;
+    if (other && episode.solved && !other.solved) return `Thinking helps: it ${this.outcome(episode)}; without thinking it ${this.outcome(other)}.`;
+    return `${episode.think ? `After ${counted(episode.think, "thinking step")}` : "Without thinking"} it ${this.outcome(episode)}.`;
   }
 
   showWishes(wishes) {
@@ -277,8 +285,6 @@ export class Watch {
 function prepared(episode) {
   return { ...episode, decoded: episode.boards.map((text) => decodeBoard(text, episode.height, episode.width)) };
 }
-
-const outcomeOf = (episode) => `${episode.solved ? "solved it" : "did not solve it"} in ${counted(episode.moves, "move")}`;
 
 function planAt(episode, look, tick) {
   if (!episode.plan || look >= episode.actions.length) return null;

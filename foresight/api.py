@@ -20,6 +20,8 @@ from foresight.evaluation.summary import Summary
 from foresight.learning.loss import Loss
 from foresight.learning.optimisers import Optimiser, Schedule
 from foresight.levels import LevelSet
+from foresight.levels.text import count_of
+from foresight.limits import check_whole, shown
 from foresight.nets import make
 from foresight.nets.drc.memories import MemoryModule
 from foresight.nets.net import Net
@@ -33,6 +35,7 @@ from foresight.runs.loop import Outcome, say_on_stderr
 from foresight.runs.metrics import Record, read_metrics
 from foresight.runs.presets import env_settings
 from foresight.runs.writer import SaveOptions
+from foresight.storage.files import kind_of_path
 
 
 def load_agent(model: str | Path, levels: str | None = None, best: bool = False, seed: int = 0) -> Agent:
@@ -42,9 +45,10 @@ def load_agent(model: str | Path, levels: str | None = None, best: bool = False,
     >>> agent.env.action_names
     ('stay', 'up', 'down', 'left', 'right')
     """
+    check_whole("seed", seed, 0)
     agents = load_agents(model, levels, best)
-    if not 0 <= seed < len(agents):
-        raise ForesightError(f"{model} holds {len(agents)} agents, numbered from 0: there is no agent {seed}")
+    if seed >= len(agents):
+        raise ForesightError(f"{model} holds {count_of(len(agents), 'agent')}, numbered from 0: there is no {seed}")
     return agents[seed]
 
 
@@ -57,8 +61,9 @@ def make_net(net: str | type[Net], env: Env, seed: int = 0, **settings: Any) -> 
     >>> [leaf.shape for leaf in net.initial_memory()]
     [(1, 3, 3, 4), (1, 3, 3, 4)]
     """
-    if isinstance(env, str | type):
+    if not hasattr(env, "picture_shape") or isinstance(env, type):
         raise ForesightError(f"{env!r} is no environment: expected one as `make_env` gives it")
+    check_whole("seed", seed, 0)
     plain = {name: value.item() if isinstance(value, np.generic) else value for name, value in settings.items()}
     settings = (architecture(net, env) if isinstance(net, str) else {}) | of_their_kinds(net, plain)
     return make(net, env.picture_shape, env.actions, jax.random.key(seed), **settings)
@@ -116,6 +121,9 @@ def train(
     >>> run.metrics[-1]["steps"]
     64
     """
+    kind_of_path(out, "write")
+    if config is not None and not isinstance(config, RunConfig):
+        raise ForesightError(f"config is {shown(config)}: expected a RunConfig")
     parts = {"env": env, "net": net, "memory": memory, "loss": loss, "optimiser": optimiser, "schedule": schedule}
     config = with_parts(config or RunConfig(), **parts)
     if config.is_on_host:
@@ -142,6 +150,7 @@ def evaluate(
     >>> evaluate("drc33-100m", levels="builtin/test", limit=2, max_steps=3).levels
     2
     """
+    check_whole("seed", seed, 0)
     agent = agent if isinstance(agent, Agent) else load_agent(agent)
     agent = agent if levels is None else agent.on_levels(levels)
     settings = PlaySettings(agent.default_max_steps if max_steps is None else max_steps, think, greedy)

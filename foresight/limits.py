@@ -3,7 +3,7 @@
 They hold however a setting is given: by an option, in a config.json, in the header of a file of weights, or in Python.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from numbers import Integral
 from typing import Any
 
@@ -60,6 +60,17 @@ def check_whole(name: str, value: Any, least: int) -> None:
         raise ForesightError(f"{name} is {shown(value)}: expected a whole number")
     if value < least:
         raise ForesightError(f"{name} is {value}: expected at least {least}")
+
+
+def check_wholes(name: str, values: Any) -> None:
+    """Reject what is no list of whole numbers; None is one that was not given."""
+    if values is None:
+        return
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise ForesightError(f"{name} is {shown(values)}: expected a list of whole numbers, such as [0, 1]")
+    for value in values:
+        if isinstance(value, bool) or not isinstance(value, Integral):
+            raise ForesightError(f"{name} holds {shown(value)}: expected whole numbers")
 
 
 def check_sizes(what: str, settings: Mapping[str, Any], largest: int = LARGEST_SIZE) -> None:

@@ -78,6 +78,30 @@ def test_a_network_is_made_for_an_environment_and_not_for_its_name():
 
 
 @pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: foresight.load_agent(3), "3 is no agent: expected a name, a run folder"),
+        (lambda: foresight.load_agent(None), "None is no agent"),
+        (lambda: foresight.load_agent("drc33-100m", seed="x"), "seed is 'x': expected a whole number"),
+        (
+            lambda: foresight.load_agent("drc33-100m", levels=3),
+            "levels 3: expected the name of a set, a file or folder",
+        ),
+        (lambda: foresight.load_agent("drc33-100m", "builtin/test", seed=9), "holds 1 agent, .* there is no 9"),
+        (lambda: foresight.evaluate(3), "3 is no agent"),
+        (lambda: foresight.make_env("sokoban", levels=3), "levels 3: expected the name of a set, a file or folder"),
+        (lambda: foresight.make_net("drc", None), "None is no environment"),
+        (lambda: foresight.make_net("drc", make("gridworld"), seed="x"), "seed is 'x': expected a whole number"),
+        (lambda: foresight.train(out=3), "cannot write 3: expected the name of a file or folder"),
+        (lambda: foresight.train({}, out="x"), "config is {}: expected a RunConfig"),
+    ],
+)
+def test_what_is_of_a_wrong_kind_is_rejected_with_what_was_expected(call, message):
+    with pytest.raises(ForesightError, match=message):
+        call()
+
+
+@pytest.mark.parametrize(
     ("settings", "message"),
     [
         ({"depth": "3"}, "depth is '3'; expected int"),
@@ -204,11 +228,12 @@ def test_an_environment_that_holds_levels_is_to_be_named_instead():
         ({"limit": 0}, "limit is 0: expected at least 1"),
         ({"limit": 2.5}, "limit is 2.5: expected a whole number"),
         ({"batch": 0}, "batch is 0: expected at least 1"),
+        ({"seed": "x"}, "seed is 'x': expected a whole number"),
     ],
 )
 def test_numbers_that_cannot_be_played_with_are_rejected_and_not_replaced(agent, given, message):
     with pytest.raises(ForesightError, match=message):
         foresight.evaluate(agent, **given)
-    if given.keys() <= {"max_steps", "think"}:
+    if given.keys() <= {"max_steps", "think", "seed"}:
         with pytest.raises(ForesightError, match=message):
             agent.play(0, **given)

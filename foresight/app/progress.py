@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from foresight.app.activity import doing, shown_otherwise
+from foresight.app.interrupts import answered
 
 Show = Callable[..., None]  # takes a count; the total where that is known only then; what `more` there is to say
 
@@ -22,15 +23,17 @@ WINDOW = 20  # calls over which the speed is measured
 def counting_bar(what: str, total: int | None = None, first: str = "compiling") -> Iterator[Show]:
     """A function that moves a bar to a count, gone when the work is done; elsewhere than on a terminal, lines.
 
-    Until the first count above 0 it says what is done `first`. The total may be given with a count too.
+    Until the first count above 0 it says what is done `first`. The total may be given with a count too. A Ctrl-C is
+    answered meanwhile.
     """
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     console = Console(stderr=True)
     if not console.is_terminal:
-        with counting_lines(what, total, first) as show:
+        with answered(), counting_lines(what, total, first) as show:
             yield show
         return
     with (
+        answered(),
         shown_otherwise(),
         Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=console, transient=True) as bar,
     ):

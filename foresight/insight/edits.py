@@ -5,7 +5,7 @@ An edit is compiled to arrays, so that one compiled program of the network serve
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -14,6 +14,7 @@ from jax import Array
 
 from foresight.errors import ForesightError
 from foresight.insight.inside import Change, Shape
+from foresight.limits import check_wholes, shown
 
 OPERATIONS = ("add", "set", "scale", "zero", "mean")
 OF = ("c", "h")
@@ -38,6 +39,23 @@ class Edit:
             raise ForesightError(f"unknown edit '{self.operation}'; there are: {', '.join(OPERATIONS)}")
         if self.of not in OF:
             raise ForesightError(f"cannot edit '{self.of}'; there are: {', '.join(OF)}")
+        for name in ("ticks", "depths", "channels"):
+            check_wholes(f"an edit's {name}", getattr(self, name))
+        check_wholes("an edit's times", self.times)
+        if self.times is not None and (len(self.times) != 2 or not 0 <= self.times[0] <= self.times[1]):
+            raise ForesightError(f"an edit's times are {self.times}: expected the first time-step and the one after")
+        squares = as_array("squares", () if self.squares is None else self.squares, int)
+        if squares.size and (squares.ndim != 2 or squares.shape[1] != 2):
+            raise ForesightError(f"an edit's squares are {self.squares}: expected (row, column) of each in a list")
+        as_array("value", self.value, np.float32)
+
+
+def as_array(name: str, values: Any, kind: type) -> np.ndarray:
+    """Numbers of an edit as an array."""
+    try:
+        return np.asarray(values, kind)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ForesightError(f"an edit's {name} is {shown(values)}: expected numbers") from error
 
 
 class Program(NamedTuple):

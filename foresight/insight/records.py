@@ -1,6 +1,6 @@
 """What is kept of play: which activations, and an episode with them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
@@ -10,8 +10,10 @@ from jax import Array
 from foresight.envs.env import Env
 from foresight.errors import ForesightError
 from foresight.insight.inside import NAMES, PER_STEP
+from foresight.limits import check_whole, check_wholes, shown
 from foresight.nets.net import Net
 
+DTYPES = ("float32", "float16")
 THINKING = -1  # in the place of an action, while the network looks and nothing moves
 
 
@@ -40,6 +42,14 @@ class Keep:
     dtype: str = "float32"  # or float16, half as large
 
     def __post_init__(self) -> None:
+        if not isinstance(self.names, Iterable):
+            raise ForesightError(f"names is {shown(self.names)}: expected names of activations, as {', '.join(NAMES)}")
+        for name in ("ticks", "depths"):
+            check_wholes(name, getattr(self, name))
+        if self.steps is not None:
+            check_whole("steps", self.steps, 0)
+        if self.dtype not in DTYPES:
+            raise ForesightError(f"dtype is {shown(self.dtype)}: expected {' or '.join(DTYPES)}")
         rows = {"names": (self.names,) if isinstance(self.names, str) else self.names}
         for name, row in (rows | {"ticks": self.ticks, "depths": self.depths}).items():
             object.__setattr__(self, name, row if row is None else tuple(row))  # lists do not do for jax

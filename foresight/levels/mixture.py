@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from foresight.levels.cells import LevelError
+from foresight.limits import shown
 
 
 class Part(NamedTuple):
@@ -16,6 +17,8 @@ class Part(NamedTuple):
 
 def parse_mixture(text: str | Path) -> list[Part]:
     """The sets that `text` names, with their shares; one that is a single name, or a file that is there, has all."""
+    if not isinstance(text, str | Path):
+        raise LevelError(f"levels {shown(text)}: expected the name of a set, a file or folder, or a level set")
     words = str(text).split(",")
     if isinstance(text, Path) or Path(text).exists() or (len(words) == 1 and share_of(words[0]) is None):
         return [Part(str(text), 1.0)]

@@ -24,6 +24,7 @@ from foresight.levels import LevelError, LevelSet, open_set
 from foresight.levels.mixture import parse_mixture
 from foresight.levels.naming import find_set
 from foresight.levels.operations import pad_to, widen
+from foresight.limits import check_whole, shown
 from foresight.nets.net import Net
 from foresight.runs.build import build_any, build_net, net_shape
 from foresight.runs.cards import SHIPPED, SUFFIX, agent_files
@@ -74,6 +75,7 @@ class Agent(NamedTuple):
         """
         if self.config.is_on_host:
             raise ForesightError(f"{self.config.domain} runs on the host: evaluate it, or watch it by the command line")
+        check_whole("seed", seed, 0)
         settings = PlaySettings(self.default_max_steps if max_steps is None else max_steps, think, greedy)
         number = level if isinstance(level, int | np.integer) else 0
         return play_episode(
@@ -100,6 +102,10 @@ def find_model(model: str | Path) -> Path:
 
     RUN@STEPS, such as runs/drc@1e6, is the first checkpoint of a run folder at or after so many steps.
     """
+    if not isinstance(model, str | Path):
+        raise ForesightError(
+            f"{shown(model)} is no agent: expected a name, a run folder, a checkpoint folder or a {SUFFIX} file"
+        )
     path, named = Path(model), agent_files()
     if path.exists():
         return path

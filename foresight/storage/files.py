@@ -217,6 +217,8 @@ def kind_of_path(path: str | Path, verb: str = "read") -> Literal["file", "folde
 
     Give the user's own text rather than a `Path` of it, to which an empty text is the current folder.
     """
+    if not isinstance(path, str | os.PathLike):
+        raise ForesightError(f"cannot {verb} {printable(repr(path), 40)}: expected the name of a file or folder")
     if not str(path).strip():
         raise ForesightError(f"cannot {verb} '{path}': an empty path, expected the name of a file or folder")
     try:

@@ -215,3 +215,26 @@ def test_what_a_network_has_not_cannot_be_kept_or_edited():
     flat = Player(filled(lambda: CNN(*shape, **architecture("cnn", env), features=2, hidden=2)), env)
     with pytest.raises(ForesightError, match="cannot look into a network of kind CNN"):
         trace(flat, 0)
+
+
+@pytest.mark.parametrize(
+    ("make", "given", "message"),
+    [
+        (Edit, {"depths": 2}, r"an edit's depths is 2: expected a list of whole numbers, such as \[0, 1\]"),
+        (Edit, {"ticks": "x"}, "an edit's ticks is 'x': expected a list"),
+        (Edit, {"channels": [1.5]}, "an edit's channels holds 1.5: expected whole numbers"),
+        (Edit, {"times": 3}, "an edit's times is 3: expected a list"),
+        (Edit, {"times": (3, 1)}, "expected the first time-step and the one after"),
+        (Edit, {"squares": (1, 2)}, r"expected \(row, column\) of each in a list"),
+        (Edit, {"squares": "x"}, "an edit's squares is 'x': expected numbers"),
+        (Edit, {"value": "x"}, "an edit's value is 'x': expected numbers"),
+        (Keep, {"steps": -1}, "steps is -1: expected at least 0"),
+        (Keep, {"steps": "x"}, "steps is 'x': expected a whole number"),
+        (Keep, {"names": 3}, "names is 3: expected names of activations"),
+        (Keep, {"ticks": 1}, "ticks is 1: expected a list of whole numbers"),
+        (Keep, {"dtype": "int9"}, "dtype is 'int9': expected float32 or float16"),
+    ],
+)
+def test_what_cannot_be_edited_or_kept_is_rejected_when_it_is_named(make, given, message):
+    with pytest.raises(ForesightError, match=message):
+        make(**given)

@@ -24,6 +24,7 @@ from foresight.runs.tracking import TrackSettings
 
 METRICS = "metrics.jsonl"
 RUNS = "runs"  # the folder of run folders
+LEAST = 0.2  # of the steps that a study asks for: a run of fewer says nothing about it
 LOOK = 5.0  # seconds between two looks at what other processes are at
 POINTS, TOY_POINTS = 20, 2  # evaluations during training
 LATE, LATE_SHARE = 90.0, 1 / 6  # seconds before the end, or their share of the time, in which nothing new is begun
@@ -125,8 +126,12 @@ def results_for(study: Study, known: Sequence[Result], toy: Toy | None = None) -
 
 
 def long_enough(found: list[Result], steps: float) -> list[Result]:
-    """The runs that are as long as asked for; where there are none, what there is."""
-    return [result for result in found if result.config["steps"] >= steps] or found
+    """The runs that are as long as asked for; where there are none, those that are not much shorter.
+
+    A run that only tried a learning rate for a moment is no number of its agent.
+    """
+    ours = [result for result in found if result.config["steps"] >= LEAST * steps]
+    return [result for result in ours if result.config["steps"] >= steps] or ours
 
 
 def renamed(result: Result, played: str | None, name: str | None) -> Result:

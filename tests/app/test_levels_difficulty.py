@@ -139,7 +139,7 @@ def test_the_presets_are_the_papers():
 def test_agents_are_shipped_ones_where_none_are_named():
     forgetful = FilterSettings("drc33-100m", "unsolved", attempts=10, reset_memory=True, looks=3, seed=2)
     asked = Generate("out.levels", 1, seed=2, difficulty="hard")
-    assert asked.filters() == (forgetful, FilterSettings("drc33-100m", "unsolved", attempts=10, seed=2))
+    assert asked.filters() == (forgetful, FilterSettings("drc33-130m", "unsolved", attempts=10, seed=2))
     assert replace(asked, difficulty="medium").filters() == (forgetful,)
     own = replace(asked, difficulty="medium", medium_agent="one").filters()
     assert own == (FilterSettings("one", "unsolved", attempts=10, reset_memory=True, looks=1, seed=2),)

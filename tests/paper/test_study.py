@@ -182,9 +182,13 @@ def test_what_is_gained_by_thinking_is_counted_on_the_same_levels():
 
 
 def test_runs_that_are_too_short_are_left_out_where_there_are_longer_ones():
-    short_one, long_one = result(1e6), result(2e7)
+    short_one, long_one = result(1e7), result(2e7)
     assert long_enough([short_one, long_one], 2e7) == [long_one]
     assert long_enough([short_one], 2e7) == [short_one]
+
+
+def test_a_run_that_only_tried_a_learning_rate_is_no_number_of_its_agent():
+    assert long_enough([result(2e6)], 2e7) == []
 
 
 def test_of_rates_that_are_as_good_the_one_nearest_to_that_of_now_is_best():

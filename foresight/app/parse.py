@@ -22,6 +22,8 @@ Options = TypeVar("Options")
 
 HELP = ("-h", "--help")
 HELP_AS_JSON = "--help=json"  # the options as data, for completion and for programs
+COMMA = "', '"  # between words that tyro lists
+UNREADABLE = re.compile(r": Could not find valid parse for arguments: \['(.*)'\]$")  # of a list, which numbers are
 MARKERS = (OmitArgPrefixes, FlagCreatePairsOff, DisallowNone)
 
 
@@ -90,7 +92,10 @@ def read(record: type[Options], arguments: list[str], prog: str, default: Option
     except SystemExit as ended:
         if ended.code != 2:
             raise
-        raise ForesightError(f"{one_line(complaint.getvalue())}; see {prog} --help") from None
+        said = one_line(complaint.getvalue())
+        if words := UNREADABLE.search(said):
+            said = f"{said[: words.start()]}: expected numbers, not '{' '.join(words[1].split(COMMA))}'"
+        raise ForesightError(f"{said}; see {prog} --help") from None
 
 
 def one_line(box: str) -> str:

@@ -8,6 +8,7 @@ from tyro.conf import Positional, arg
 
 from foresight.app.parse import parse_options
 from foresight.errors import ForesightError
+from foresight.levels.text import count_of
 
 EXAMPLES = """Write one JSON file about some runs: settings, commands, commits and hardware, a curve of at most 64
 points, and all evaluations. `foresight plot` draws it as it draws run folders.
@@ -34,7 +35,9 @@ class RecordOptions:
     def __post_init__(self) -> None:
         if not self.runs:
             raise ForesightError("which runs? give at least one run folder")
-        if not self.study or Path(self.study).name != self.study:
+        if not self.study:
+            raise ForesightError("what is the study called? give --study a name such as sokoban-20m")
+        if Path(self.study).name != self.study:
             raise ForesightError(f"--study must be a name such as sokoban-20m, not '{self.study}'")
 
 
@@ -46,4 +49,4 @@ def main(arguments: list[str]) -> None:
 
     path = options.folder / f"{options.study}.json"
     write_study(path, study_of(options.study, read_labelled(options.runs)))
-    print(f"{path}: {path.stat().st_size / 1e3:.1f} kB, {len(options.runs)} runs")
+    print(f"{path}: {path.stat().st_size / 1e3:.1f} kB, {count_of(len(options.runs), 'run')}")

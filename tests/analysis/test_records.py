@@ -80,3 +80,11 @@ def test_what_is_no_record_is_rejected_and_not_replaced(tmp_path, content, capsy
 def test_a_study_needs_runs_and_a_plain_name(words, capsys):
     assert status_of(["record", *words]) == 2
     assert capsys.readouterr().err.startswith("foresight: ")
+
+
+def test_a_record_without_a_name_and_one_of_a_single_run_are_spoken_of_in_words(tmp_path, capsys):
+    run = write_run(tmp_path / "a", DRC, 0.1)
+    assert status_of(["record", run]) == 2
+    assert "what is the study called? give --study a name" in capsys.readouterr().err
+    assert status_of(["record", run, "--study", "mine", "--folder", str(tmp_path)]) == 0
+    assert ", 1 run\n" in capsys.readouterr().out

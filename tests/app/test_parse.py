@@ -27,6 +27,7 @@ class Inner:
 
     width: int = 3  # how wide
     modes: tuple[Literal["fast", "slow"], ...] = ()  # how
+    at: tuple[float, ...] = ()  # when
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ def read(*words: str) -> Example:
 def test_options_are_the_fields_with_their_texts_kinds_and_defaults():
     options = {option.name: option for option in options_of(Example)}
     assert [option.flag for option in options.values() if not option.is_positional] == [
-        *("--width", "--modes", "--limit", "--share", "--kind", "--file", "--no-stages"),
+        *("--width", "--modes", "--at", "--limit", "--share", "--kind", "--file", "--no-stages"),
     ]
     assert (options["who"].default, options["who"].metavar, options["who"].text) == (MISSING, "WHO", "whose")
     assert (options["limit"].text, options["limit"].kind, options["limit"].metavar) == ("at most so many", "int", "N")
@@ -82,6 +83,8 @@ def test_of_an_option_with_one_value_that_is_given_twice_the_last_one_counts():
         ("me --limit 3000000000", "--limit must be at most 2147483647, not 3000000000"),
         ("me --limit " + 5000 * "9", r"--limit is too long: 5,000 characters"),
         ("me --limit " + 900 * "9", "--limit: expected a whole number, not '9+...'"),
+        ("me --at x", "--at: expected numbers, not 'x'; see example --help"),
+        ("me --at 1 x", "--at: expected numbers, not '1 x'; see example --help"),
         ("me --limit=", "--limit is empty: expected a value"),
         ("me --limit", "Missing value for argument '--limit'"),
         ("me --modes", "--modes is empty: expected a value"),

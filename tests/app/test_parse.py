@@ -164,7 +164,7 @@ def test_tyro_is_called_in_one_place():
         ("train sokoban --preset quik", "quick"),
         ("train sokoban --net restnet", "resnet"),
         ("levels info builtin/tst", "builtin/test"),
-        ("watch drc33-10m", "drc33-100m"),
+        ("watch drc33-64m", "drc33-640m"),
     ],
 )
 def test_a_mistyped_name_is_answered_by_the_right_one(words, meant, capsys):

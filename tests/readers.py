@@ -19,13 +19,13 @@ from foresight.levels.acquire.sources import Faults, levels_of_text, read_source
 from foresight.levels.packed import MAGIC, PREFIX, read_set
 from foresight.levels.solution import parse_solutions
 from foresight.paper.rates import format_rates, read_file
+from foresight.plain import from_json
 from foresight.runs.cards import card_of, format_card, json_of
 from foresight.runs.checkpoints import Manifest, format_manifest, parse_manifest
 from foresight.runs.config import RunConfig
 from foresight.runs.evaluations import read_evaluations
 from foresight.runs.folder import digest_of, read_run
 from foresight.runs.metrics import checked_records
-from foresight.runs.plain import from_json
 from foresight.runs.portable import read_portable
 from foresight.runs.solutions import SolutionFile
 from foresight.runs.weights import load_weights

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 PACKAGE = Path(__file__).parent.parent / "foresight"
-ORDER = """errors cores threads limits plugins types storage levels render envs nets learning search evaluation insight
-    runs analysis paper bench api web app""".split()
+ORDER = """errors cores threads limits plain plugins types storage levels render envs nets learning search evaluation
+    insight runs analysis paper bench api web app""".split()
 NETS_MAY_IMPORT = {"types", "errors", "limits", "plugins", "storage", "nets"}
 GAMES = re.compile(r"sokoban|boxworld|box-world|minipacman|pacman|gridworld|atari|boxoban", re.IGNORECASE)
 FLAG = re.compile(r"(?<![-\w`])--[a-z]")

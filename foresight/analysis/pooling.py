@@ -8,11 +8,11 @@ from typing import NamedTuple
 from foresight.analysis.curves import Curve, curves_of
 from foresight.analysis.held_out import TEST_FIELDS, common_benchmark, evaluation_curves
 from foresight.envs import facts
+from foresight.plain import from_json
 from foresight.runs.config import RunConfig
 from foresight.runs.evaluations import Entry, read_evaluations
 from foresight.runs.folder import Run, read_run
 from foresight.runs.metrics import Record, read_metrics
-from foresight.runs.plain import from_json
 
 
 class Labelled(NamedTuple):

@@ -49,8 +49,8 @@ def main(arguments: list[str]) -> None:
     from foresight.analysis.comparison import compare, format_table
     from foresight.analysis.pooling import curves_by_label, default_field, labels_of
     from foresight.analysis.records import read_runs
+    from foresight.plain import from_json
     from foresight.runs.config import RunConfig
-    from foresight.runs.plain import from_json
 
     runs = read_runs(options.runs)
     field = options.field or default_field(runs)

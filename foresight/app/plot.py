@@ -96,8 +96,8 @@ def main(arguments: list[str]) -> None:
 def references(runs: "list[Labelled]", test: "Benchmark", drawn: "dict[str, Band]") -> "list[Reference]":
     """What is published of the runs' networks on the levels of their test, as far as ours go."""
     from foresight.paper.published import published
+    from foresight.plain import from_json
     from foresight.runs.config import RunConfig
-    from foresight.runs.plain import from_json
 
     nets = [from_json(RunConfig, each.run.config, f"{each.run.folder}: config").net.label for each in runs]
     return published(nets, test.levels, ROOM * max(band.steps[-1] for band in drawn.values()))

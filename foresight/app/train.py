@@ -9,9 +9,9 @@ from tyro.conf import FlagCreatePairsOff, Positional, arg
 from foresight.app.parse import parse_options
 from foresight.app.train_run import run
 from foresight.errors import ForesightError
+from foresight.plain import from_json
 from foresight.runs.config import DeviceSettings, RunConfig
 from foresight.runs.lock import check_free
-from foresight.runs.plain import from_json
 from foresight.runs.presets import preset
 from foresight.runs.tracking import TrackSettings, read_tracking
 

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from foresight.errors import ForesightError
 from foresight.limits import check_ranges
+from foresight.plain import check_kinds
 
 RANGES = {  # of what may be any number between two
     "discount": (0, 1),
@@ -99,6 +100,7 @@ class LearnSettings:
     """what NaN or infinity in an iteration does: `stop` ends the run, `skip` skips that iteration and counts it"""
 
     def __post_init__(self) -> None:
+        check_kinds(self)
         check_ranges(self)
         for name, (low, high) in RANGES.items():
             value = getattr(self, name)
@@ -115,10 +117,6 @@ class LearnSettings:
         for name in ABOVE_ZERO:
             if getattr(self, name) == 0:
                 raise ForesightError(f"`{name}` must be above 0")
-        if self.time_limit not in ("truncate", "terminate"):
-            raise ForesightError(f"`time_limit` must be 'truncate' or 'terminate', not '{self.time_limit}'")
-        if self.non_finite not in ("stop", "skip"):
-            raise ForesightError(f"`non_finite` must be 'stop' or 'skip', not '{self.non_finite}'")
 
     @property
     def steps_per_iteration(self) -> int:

@@ -26,11 +26,11 @@ from foresight.levels.naming import find_set
 from foresight.levels.operations import pad_to, widen
 from foresight.limits import check_whole, shown
 from foresight.nets.net import Net
+from foresight.plain import from_json
 from foresight.runs.build import build_any, build_net, net_shape
 from foresight.runs.cards import SHIPPED, SUFFIX, agent_files
 from foresight.runs.config import RunConfig
 from foresight.runs.loop import say_on_stderr
-from foresight.runs.plain import from_json
 from foresight.runs.weights import Weights, all_checkpoints, checkpoint_at, load_weights
 from foresight.storage.arrays import Arrays, digests, encode, fill, name_leaves, to_arrays
 from foresight.storage.files import write_whole

@@ -18,9 +18,9 @@ from foresight.limits import MOST_PARAMETERS
 from foresight.nets import make as make_net
 from foresight.nets import net_class, settings_of
 from foresight.nets.net import Net
+from foresight.plain import assignments, restored
 from foresight.runs.architectures import architecture
 from foresight.runs.config import RunConfig
-from foresight.runs.plain import assignments, restored
 
 ATARI_SETTINGS = ("game", "clip_rewards", "life_loss_ends", "noop_starts")  # what `env` may say; the rest is the run's
 

@@ -11,9 +11,9 @@ from foresight.envs import facts
 from foresight.errors import ForesightError, printable
 from foresight.learning.settings import LearnSettings
 from foresight.limits import LARGEST_NUMBER, RANGES, check_ranges, check_sizes
+from foresight.plain import assignments, check_kinds
 from foresight.plugins import short_name
 from foresight.runs.phases import Phase, plan_phases
-from foresight.runs.plain import assignments
 
 DETECT = "auto"  # in the place of an address: ask the cluster
 PRINTED = {"resnet": "ResNet", "atreec": "ATreeC"}  # the others are abbreviations, in capitals
@@ -31,6 +31,7 @@ class EnvSettings:
     """further settings of the domain as NAME=VALUE, such as view=pixels, size=16 or game=breakout"""
 
     def __post_init__(self) -> None:
+        check_kinds(self)
         if not 1 <= self.max_episode_steps[0] <= self.max_episode_steps[1]:
             raise ForesightError(
                 f"`max_episode_steps` must be two numbers, at least 1 and rising, not {self.max_episode_steps}"
@@ -57,6 +58,7 @@ class NetSettings:
     """further settings of the network as NAME=VALUE, such as memory=GatedConvRNN or top_down=false"""
 
     def __post_init__(self) -> None:
+        check_kinds(self)
         check_ranges(self)
         check_sizes("the network", assignments(self.net_set, "net_set"))
 
@@ -101,6 +103,7 @@ class RunConfig:
     learn: LearnSettings = field(default_factory=LearnSettings)
 
     def __post_init__(self) -> None:
+        check_kinds(self)
         if not (math.isfinite(self.steps) and self.steps >= 1):
             raise ForesightError(f"`steps` must be a number of at least 1, such as 2e7, not {self.steps}")
         check_ranges(self)
@@ -188,6 +191,7 @@ class DeviceSettings:
     """which of them this one is, from 0; if not given, the cluster is asked"""
 
     def __post_init__(self) -> None:
+        check_kinds(self)
         check_ranges(self)
         if self.coordinator is None and (self.processes is not None or self.process_id is not None):
             raise ForesightError("`processes` and `process_id` go with `coordinator`, HOST:PORT, which is missing")

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from foresight.errors import ForesightError, printable, unknown
+from foresight.plain import from_json
 from foresight.runs.agents import find_model
 from foresight.runs.cards import (
     CARD,
@@ -26,7 +27,6 @@ from foresight.runs.cards import (
 )
 from foresight.runs.checkpoints import WEIGHTS
 from foresight.runs.config import RunConfig
-from foresight.runs.plain import from_json
 from foresight.runs.weights import load_weights
 from foresight.storage.cache import cache_folder
 from foresight.storage.files import read_at_most, write_whole

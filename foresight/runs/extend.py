@@ -13,12 +13,12 @@ from typing import Any
 
 from foresight.errors import ForesightError
 from foresight.learning.update import annealing_steps
+from foresight.plain import from_json
 from foresight.runs.checkpoints import Checkpoint, Damaged, iterations_in, newest_good
 from foresight.runs.config import RunConfig
 from foresight.runs.evaluations import FILE as EVALUATIONS
 from foresight.runs.evaluations import drop_evaluations_after
 from foresight.runs.folder import Run, check_belongs, check_metrics, difference, format_run, read_run
-from foresight.runs.plain import from_json
 from foresight.storage.files import (
     cannot,
     discard,

@@ -19,6 +19,7 @@ import numpy as np
 from foresight.errors import ForesightError
 from foresight.learning.rollout import ActingState, init_acting
 from foresight.nets.net import Net
+from foresight.plain import from_json
 from foresight.runs.actors import first_host_state
 from foresight.runs.build import build_env
 from foresight.runs.checkpoints import (
@@ -35,7 +36,6 @@ from foresight.runs.checkpoints import (
 from foresight.runs.config import RunConfig
 from foresight.runs.evaluations import FILE as EVALUATIONS
 from foresight.runs.folder import Run, check_belongs, check_metrics, format_run, is_history, read_run
-from foresight.runs.plain import from_json
 from foresight.runs.program import program
 from foresight.runs.starts import FILE as STARTS
 from foresight.storage.arrays import Arrays, Container, encode, fill, key_kinds

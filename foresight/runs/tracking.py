@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from foresight.errors import ForesightError
-from foresight.runs.plain import from_json
+from foresight.plain import from_json
 from foresight.storage.files import read_at_most, write_whole
 
 FILE = "tracking.json"

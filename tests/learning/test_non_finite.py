@@ -70,5 +70,5 @@ def test_after_a_round_that_was_left_out_learning_goes_on(begun):
 
 
 def test_another_word_is_refused():
-    with pytest.raises(ForesightError, match="`non_finite` must be 'stop' or 'skip', not 'ignore'"):
+    with pytest.raises(ForesightError, match="`non_finite` is 'ignore'; expected one of stop, skip"):
         LearnSettings(non_finite="ignore")

@@ -43,9 +43,9 @@ def write_run(config, folder, tracking, is_over, show):
 
 def write_test(folder, test, toy, seconds):
     """What a test leaves behind."""
+    from foresight.plain import from_json
     from foresight.runs.config import RunConfig
     from foresight.runs.folder import read_run
-    from foresight.runs.plain import from_json
 
     config = from_json(RunConfig, read_run(folder).config)
     more = {"greedy": False, "search": "lts"} if test.search else {}

@@ -11,11 +11,11 @@ import pytest
 
 from foresight.errors import ForesightError
 from foresight.learning.update import learning_rate, left_after
+from foresight.plain import from_json
 from foresight.runs.checkpoints import STATE, iterations_in, read_checkpoint
 from foresight.runs.config import RunConfig
 from foresight.runs.metrics import read_metrics
 from foresight.runs.phases import plan_phases
-from foresight.runs.plain import from_json
 from foresight.runs.portable import export_run, import_run
 from foresight.runs.train import run_training
 from foresight.runs.writer import SaveOptions

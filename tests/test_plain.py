@@ -1,13 +1,14 @@
 import json
 import math
+import re
 from dataclasses import replace
 
 import pytest
 
 from foresight.errors import ForesightError
 from foresight.learning.settings import LearnSettings
-from foresight.runs.config import NetSettings, RunConfig
-from foresight.runs.plain import assignments, from_json
+from foresight.plain import assignments, from_json
+from foresight.runs.config import DeviceSettings, EnvSettings, NetSettings, RunConfig
 from foresight.runs.presets import PRESETS
 
 
@@ -78,3 +79,20 @@ def test_assignments_are_json_where_they_can_be_and_words_otherwise():
 def test_a_setting_out_of_range_names_the_file_it_is_in():
     with pytest.raises(ForesightError, match=r"^x.safetensors: config.net: `depth` must be at most 1000, not 1000000$"):
         from_json(RunConfig, {"net": {"depth": 10**6}}, "x.safetensors: config")
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: RunConfig(steps="2e7"), "`steps` is '2e7'; expected float or int"),
+        (lambda: RunConfig(phases="until=3"), "`phases` is 'until=3'; expected a list"),
+        (lambda: RunConfig(env={}), "`env` is {}; expected EnvSettings"),
+        (lambda: EnvSettings(max_episode_steps=3), "`max_episode_steps` is 3; expected a list of 2"),
+        (lambda: LearnSettings(learning_rate="x"), "`learning_rate` is 'x'; expected float or int"),
+        (lambda: NetSettings(depth=2.5), "`depth` is 2.5; expected int"),
+        (lambda: DeviceSettings(devices="two"), "`devices` is 'two'; expected int"),
+    ],
+)
+def test_settings_of_the_wrong_kind_are_rejected_where_they_are_made(make, message):
+    with pytest.raises(ForesightError, match=re.escape(message)):
+        make()

@@ -48,6 +48,15 @@ def restored(hint: Any, value: Any, where: str) -> Any:
     return value
 
 
+def check_kinds(record: Any) -> None:
+    """Reject values of a record that are of another kind than its fields, as Python lets anybody give them."""
+    for name, hint in typing.get_type_hints(type(record)).items():
+        value = getattr(record, name)
+        if dataclasses.is_dataclass(hint) and not isinstance(value, hint):
+            raise ForesightError(f"`{name}` is {shown(value)}; expected {hint.__name__}")
+        restored(hint, value, f"`{name}`")
+
+
 def restored_union(hint: Any, value: Any, where: str) -> Any:
     """A value of one of several kinds; where it is none of them, all are named."""
     kinds = [kind for kind in typing.get_args(hint) if value is None or kind is not type(None)]

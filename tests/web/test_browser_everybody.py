@@ -117,6 +117,13 @@ def test_levels_play_by_themselves_also_after_the_captions_were_begun_again(visi
     wait_for(page, "#play", "Pause")
 
 
+def test_the_captions_speak_of_the_agent_that_is_shown(visit):
+    page = visit("#agent=drc33-gridworld&level=3", seen=False)
+    wait_for(page, "#tour-text", "Gridworld")
+    page.locator("#agent").select_option("drc33-100m")
+    wait_for(page, "#tour-text", "This is Sokoban")
+
+
 def test_a_first_visit_is_told_three_captions_once(visit):
     page = visit(seen=False)
     page.locator("#tour").wait_for(state="visible")

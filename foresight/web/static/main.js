@@ -10,7 +10,7 @@ import { Play } from "./play.js";
 import { pythonOf } from "./python.js";
 import { boardOfRows, expandRuns } from "./rules.js";
 import { sentence } from "./solution.js";
-import { isFirstVisit, startTour, store, stored } from "./tour.js";
+import { isFirstVisit, isTold, startTour, store, stored } from "./tour.js";
 import { Watch } from "./watch.js";
 
 const NOTE = 4000; // milliseconds
@@ -135,7 +135,7 @@ class Page {
       if (turn !== this.turn) return;
       Object.assign(this, { agent, tiles });
       state.agent = agent.name;
-      if (!(agent.has_plan && agent.size) && this.isHeld) startTour(agent, (number) => this.tell(number));
+      if (this.isHeld && !isTold(agent)) startTour(agent, (number) => this.tell(number));
     }
     if (!this.modes[state.mode]) state.mode = "watch";
     if (!this.agent.size) Object.assign(state, { mode: this.isWatching ? state.mode : "watch", board: "" });

@@ -18,6 +18,9 @@ export const stored = recall;
 /** Whether the captions are still to be shown. */
 export const isFirstVisit = () => !recall(SEEN);
 
+/** Whether the first caption is one for this agent. */
+export const isTold = (agent) => byId("tour-text").textContent === captionsFor(agent)[0][1];
+
 /** Show the captions for an agent, and call `onStep` with the number of each, from 0, and at the end. */
 export function startTour(agent, onStep = () => {}) {
   let number = 0;
